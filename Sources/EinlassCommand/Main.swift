@@ -59,7 +59,7 @@ enum EinlassCommand {
       switch options.action {
       case .help: return try write(Options.help)
       case .version(let isJSON): return try write(versions(isJSON: isJSON))
-      case .dumpProtocol: return try write(Wiring(options).server().protocolDocument.text + "\n")
+      case .dumpProtocol: return try write(Wiring(options).server().protocolDocument.lines)
       case .serve: return try serve(options)
       case .call(let method, let params, let application):
         return try call(method, params, as: application, options)

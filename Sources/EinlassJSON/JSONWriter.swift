@@ -50,6 +50,54 @@ extension JSONObject {
   }
 }
 
+extension JSONValue {
+  /// The value as JSON for a file that people read and compare: ASCII, indented by two spaces. An
+  /// object or an array that fits into a line of 100 characters is on one line.
+  public var lines: String {
+    var text = ""
+    for scalar in broken(after: 0, indentation: "").unicodeScalars {
+      if scalar.isASCII {
+        text.unicodeScalars.append(scalar)
+      } else {
+        for unit in String(scalar).utf16 {
+          let digits = String(unit, radix: 16)
+          text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        }
+      }
+    }
+    return text + "\n"
+  }
+
+  private func broken(after count: Int, indentation: String) -> String {
+    let line = spaced
+    guard indentation.utf8.count + count + line.utf8.count > 100 else { return line }
+    let inner = indentation + "  "
+    switch self {
+    case .object(let object) where !object.members.isEmpty:
+      let members = object.members.map { member in
+        let name = JSONValue.string(member.name).text + ": "
+        return inner + name + member.value.broken(after: name.utf8.count + 1, indentation: inner)
+      }
+      return "{\n" + members.joined(separator: ",\n") + "\n" + indentation + "}"
+    case .array(let elements) where !elements.isEmpty:
+      let values = elements.map { inner + $0.broken(after: 1, indentation: inner) }
+      return "[\n" + values.joined(separator: ",\n") + "\n" + indentation + "]"
+    default: return line
+    }
+  }
+
+  /// The value on one line, with a space after each comma and colon.
+  private var spaced: String {
+    switch self {
+    case .object(let object):
+      let members = object.members.map { "\(JSONValue.string($0.name).text): \($0.value.spaced)" }
+      return "{" + members.joined(separator: ", ") + "}"
+    case .array(let elements): return "[" + elements.map(\.spaced).joined(separator: ", ") + "]"
+    default: return text
+    }
+  }
+}
+
 /// Writes compact JSON text. RFC 8259.
 enum JSONWriter {
   /// Appends the string in quotes, with escapes.

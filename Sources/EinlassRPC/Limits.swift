@@ -31,15 +31,21 @@ public enum Limits {
   /// The bytes of pending output above which a write is tried first.
   static let flushBytes = 256 << 10
 
-  /// The published limits.
-  public static var json: JSONValue {
+  /// The published limits with their meanings.
+  public static var published: [(name: String, value: Int, summary: String)] {
     [
-      "inboundLineBytes": JSONValue(Int64(inboundLineBytes)),
-      "outboundLineBytes": JSONValue(Int64(outboundLineBytes)),
-      "nesting": JSONValue(Int64(nesting)), "idBytes": JSONValue(Int64(idBytes)),
-      "batchEntries": JSONValue(Int64(batchEntries)),
-      "queuedRequests": JSONValue(Int64(queuedRequests)),
-      "runningFlows": JSONValue(Int64(runningFlows)),
+      ("inboundLineBytes", inboundLineBytes, "The longest message to einlass in bytes."),
+      ("outboundLineBytes", outboundLineBytes, "The longest message from einlass in bytes."),
+      ("nesting", nesting, "The depth of nested arrays and objects."),
+      ("idBytes", idBytes, "The longest id in bytes."),
+      ("batchEntries", batchEntries, "The entries of a batch."),
+      ("queuedRequests", queuedRequests, "The requests that wait."),
+      ("runningFlows", runningFlows, "Interactive requests and detached flows at once."),
     ]
+  }
+
+  /// The published limits, as `initialize` reports them.
+  public static var json: JSONValue {
+    .object(JSONObject(published.map { ($0.name, JSONValue(Int64($0.value))) }))
   }
 }

@@ -20,8 +20,10 @@ public struct MethodDescriptor: Sendable {
   public var summary: String
   /// The members of `params`.
   public var params: [Field]
+  /// The rules over several members of `params`.
+  public var rules: [Rule] { makeRules() }
   /// The schema of the result.
-  public var result: Schema
+  public var result: Schema { makeResult() }
   /// The reasons of its own errors, beyond the protocol's.
   public var reasons: [String]
   /// Whether it is allowed in a batch. Interactive methods are not.
@@ -30,18 +32,23 @@ public struct MethodDescriptor: Sendable {
   public var isLineLimited: Bool
   /// Whether it exists only in a process started with `--test`.
   public var needsTestMode: Bool
+  // Made on demand, because a start makes the descriptors of all methods and needs neither.
+  private let makeRules: @Sendable () -> [Rule]
+  private let makeResult: @Sendable () -> Schema
 
   /// A method; void results are an object without members.
   public init(
     _ name: String, _ methodClass: MethodClass, _ summary: String, params: [Field] = [],
-    result: Schema = .object([]), reasons: [String] = [], isBatchable: Bool? = nil,
-    isLineLimited: Bool = true, needsTestMode: Bool = false
+    rules: @escaping @autoclosure @Sendable () -> [Rule] = [],
+    result: @escaping @autoclosure @Sendable () -> Schema = .object([]), reasons: [String] = [],
+    isBatchable: Bool? = nil, isLineLimited: Bool = true, needsTestMode: Bool = false
   ) {
     self.name = name
     self.methodClass = methodClass
     self.summary = summary
     self.params = params
-    self.result = result
+    makeRules = rules
+    makeResult = result
     self.reasons = reasons
     self.isBatchable = isBatchable ?? (methodClass != .interactive)
     self.isLineLimited = isLineLimited
@@ -51,6 +58,7 @@ public struct MethodDescriptor: Sendable {
   /// Throws `invalidParams` with `path` and `expected` for the first invalid parameter.
   public func validate(_ params: JSONObject, components: Components = [:]) throws(RPCError) {
     try Schema.validate(params, self.params, at: "", components: components)
+    for rule in rules { try rule.validate(params) }
   }
 
   /// The method object of the OpenRPC document.
@@ -60,10 +68,29 @@ public struct MethodDescriptor: Sendable {
         "name": .string(name), "summary": .string(summary), "paramStructure": "by-name",
         "params": .array(params.map(\.contentDescriptor)),
         "result": ["name": "result", "schema": result.jsonSchema],
+        "errors": .array(
+          errors.map { ["$ref": .string("#/components/errors/\($0)")] }),
         "x-direction": "clientToServer", "x-class": .string(methodClass.rawValue),
         "x-batchable": .bool(isBatchable), "x-reasons": JSONValue(reasons),
+        "x-params": paramsSchema,
         "x-testMode": needsTestMode ? true : nil,
       ]))
+  }
+}
+
+extension MethodDescriptor {
+  /// The reasons of all errors of a request of this method: its own ones, and those of the protocol.
+  fileprivate var errors: [String] {
+    let standard: [RPCError.Standard?] = [
+      params.isEmpty ? nil : .invalidParams, .positionalParams, isBatchable ? nil : .notBatchable,
+      .duplicateId, .shuttingDown, .overloaded, .cancelled, .internal,
+    ]
+    return reasons + standard.compactMap { $0?.rawValue }.filter { !reasons.contains($0) }
+  }
+
+  /// The rules as JSON Schema of the whole `params`; `nil` without rules.
+  fileprivate var paramsSchema: JSONValue? {
+    rules.count > 1 ? ["allOf": .array(rules.map(\.jsonSchema))] : rules.first?.jsonSchema
   }
 }
 
@@ -75,20 +102,25 @@ public struct NotificationDescriptor: Sendable {
   public var summary: String
   /// The members of `params`.
   public var params: [Field]
+  /// The schema of the whole `params`, if it says more than its members.
+  public var whole: Schema?
 
   /// A notification.
-  public init(_ name: String, _ summary: String, params: [Field] = []) {
+  public init(_ name: String, _ summary: String, params: [Field] = [], whole: Schema? = nil) {
     self.name = name
     self.summary = summary
     self.params = params
+    self.whole = whole
   }
 
   /// The method object of the OpenRPC document; without `result` it is a notification there.
   public var openRPC: JSONValue {
-    [
-      "name": .string(name), "summary": .string(summary), "paramStructure": "by-name",
-      "params": .array(params.map(\.contentDescriptor)), "x-direction": "serverToClient",
-    ]
+    .object(
+      JSONObject(present: [
+        "name": .string(name), "summary": .string(summary), "paramStructure": "by-name",
+        "params": .array(params.map(\.contentDescriptor)), "x-direction": "serverToClient",
+        "x-params": whole?.jsonSchema,
+      ]))
   }
 }
 
@@ -98,7 +130,7 @@ extension Field {
     .object(
       JSONObject(present: [
         "name": .string(name), "summary": .string(summary), "required": .bool(isRequired),
-        "schema": schema.jsonSchema, "x-secret": isSecret ? true : nil,
+        "schema": .object(valueSchema), "x-secret": isSecret ? true : nil,
       ]))
   }
 }

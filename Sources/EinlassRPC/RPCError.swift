@@ -111,14 +111,6 @@ extension RPCError {
       data: ["expected": .string(expected)])
   }
 
-  /// Returns the error for two parameters, by name, of which exactly one must be present.
-  public static func invalidParams(either one: String, or other: String) -> RPCError {
-    let expected = "either \(one) or \(other)"
-    return RPCError(
-      .invalidParams, "Give \(expected), and not both.",
-      data: ["path": .string("/\(one)"), "expected": .string(expected)])
-  }
-
   /// Returns the error of a cancelled request. `by` is `client`, `shutdown`, `endOfInput` or a name
   /// of the application.
   public static func cancelled(by: String) -> RPCError {

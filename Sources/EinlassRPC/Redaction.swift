@@ -15,7 +15,7 @@ extension Schema {
       return .array(values.map { element.redacted($0, components: components) })
     case (.object(let fields), .object(let object)):
       return .object(Schema.redacted(object, fields, components: components))
-    case (.map(let schema), .object(let object)):
+    case (.map(let schema, _), .object(let object)):
       return .object(object.map { schema.redacted($0.value, components: components) })
     case (.tagged(let tag, let shapes), .object(let object)):
       let name = object[tag]?.string ?? ""

@@ -1,10 +1,12 @@
+public import EinlassJSON
+
 /// The shape of a value. It drives validation, the protocol document and redaction.
 public indirect enum Schema: Sendable {
   /// Any JSON value.
   case any
   case boolean
-  /// An integer that fits 64 bits, within these bounds.
-  case integer(ClosedRange<Int64>? = nil)
+  /// An integer within these bounds.
+  case integer(ClosedRange<Int64> = Schema.exactIntegers)
   /// Any text.
   case string(maxBytes: Int? = nil)
   /// A text of 1 to 256 bytes without control characters, line separators and invisible or
@@ -19,12 +21,20 @@ public indirect enum Schema: Sendable {
   case array(Schema, max: Int? = nil)
   /// An object with these members. Other members are ignored.
   case object([Field])
-  /// An object with identifiers as member names, chosen by the data.
-  case map(Schema)
+  /// An object with member names that the data chooses: identifiers, or any names in an object that
+  /// a provider wrote.
+  case map(Schema, hasAnyNames: Bool = false)
   /// An object whose string member `by` selects the shape of its other members.
   case tagged(by: String, [(String, [Field])])
   /// The schema of this name in the document's components.
   case reference(String)
+}
+
+extension Schema {
+  /// The integers that every JSON reader keeps exactly (RFC 8259 section 6).
+  public static let exactIntegers: ClosedRange<Int64> = -(1 << 53) + 1...(1 << 53) - 1
+  /// A number of things, a size in bytes or a revision.
+  public static let count = Schema.integer(0...exactIntegers.upperBound)
 }
 
 /// One member of an object.
@@ -35,16 +45,20 @@ public struct Field: Sendable {
   public var isRequired: Bool
   /// Whether the value must never reach a trace or a log.
   public var isSecret: Bool
+  /// The value that stands for a missing one, if it is always the same.
+  public var defaultValue: JSONValue?
   /// The meaning in one sentence, for the protocol document.
   public var summary: String
 
   private init(
-    _ name: String, _ schema: Schema, _ summary: String, isRequired: Bool, isSecret: Bool
+    _ name: String, _ schema: Schema, _ summary: String, isRequired: Bool, isSecret: Bool,
+    defaultValue: JSONValue? = nil
   ) {
     self.name = name
     self.schema = schema
     self.isRequired = isRequired
     self.isSecret = isSecret
+    self.defaultValue = defaultValue
     self.summary = summary
   }
 
@@ -57,9 +71,11 @@ public struct Field: Sendable {
 
   /// Makes an optional member.
   public static func optional(
-    _ name: String, _ schema: Schema, _ summary: String, isSecret: Bool = false
+    _ name: String, _ schema: Schema, default value: JSONValue? = nil, _ summary: String,
+    isSecret: Bool = false
   ) -> Field {
-    Field(name, schema, summary, isRequired: false, isSecret: isSecret)
+    Field(
+      name, schema, summary, isRequired: false, isSecret: isSecret, defaultValue: value)
   }
 }
 

@@ -11,23 +11,17 @@ extension Schema {
     case .any: return [:]
     case .boolean: return ["type": "boolean"]
     case .integer(let range):
-      return .object(
-        JSONObject(present: [
-          "type": "integer", "minimum": range.map { JSONValue($0.lowerBound) },
-          "maximum": range.map { JSONValue($0.upperBound) },
-        ]))
-    case .string(let maxBytes):
-      return .object(
-        JSONObject(present: [
-          "type": "string", "x-maxBytes": maxBytes.map { JSONValue(Int64($0)) },
-        ]))
-    case .identifier: return Schema.naming(without: #"\u200B-\u200F"#)
-    case .name: return Schema.naming(without: #"\u200B\u200E\u200F"#)
-    case .path:
       return [
-        "type": "string", "minLength": 1, "x-maxBytes": JSONValue(Int64(Schema.pathBytes)),
-        "pattern": #"^[^\u0000]*$"#,
+        "type": "integer", "minimum": JSONValue(range.lowerBound),
+        "maximum": JSONValue(range.upperBound),
       ]
+    case .string(let maxBytes):
+      let limit = maxBytes.map { JSONValue(Int64($0)) }
+      return .object(
+        JSONObject(present: ["type": "string", "maxLength": limit, "x-maxBytes": limit]))
+    case .identifier: return Schema.reference("Identifier").jsonSchema
+    case .name: return Schema.reference("Name").jsonSchema
+    case .path: return Schema.reference("Path").jsonSchema
     case .oneOf(let choices): return ["type": "string", "enum": JSONValue(choices)]
     case .array(let element, let max):
       return .object(
@@ -36,7 +30,12 @@ extension Schema {
           "maxItems": max.map { JSONValue(Int64($0)) },
         ]))
     case .object(let fields): return Schema.objectSchema(fields)
-    case .map(let schema): return ["type": "object", "additionalProperties": schema.jsonSchema]
+    case .map(let schema, let hasAnyNames):
+      return .object(
+        JSONObject(present: [
+          "type": "object", "propertyNames": hasAnyNames ? nil : Schema.identifier.jsonSchema,
+          "additionalProperties": schema.jsonSchema,
+        ]))
     case .tagged(let tag, let shapes):
       return [
         "oneOf": .array(
@@ -51,11 +50,40 @@ extension Schema {
   /// The longest path in bytes.
   static let pathBytes = 4096
 
-  private static func naming(without invisible: String) -> JSONValue {
-    let controls = #"\u0000-\u001F\u007F-\u009F\u061C\u2028-\u202E\u2060-\u2069\uFEFF"# + invisible
+  /// The schemas that `identifier`, `name` and `path` refer to, by their names in the components.
+  public static let texts: [(name: String, schema: JSONValue)] = [
+    (
+      "Identifier",
+      naming(
+        "A text that programs compare: not blank, without control characters and invisible ones.",
+        without: "\u{200B}-\u{200F}", joiners: "")
+    ),
+    (
+      "Name",
+      naming(
+        "A text for people: not blank, without control characters. Joiners are allowed.",
+        without: "\u{200B}\u{200E}\u{200F}", joiners: "\u{200C}\u{200D}")
+    ),
+    (
+      "Path",
+      [
+        "description": "A path of a file.", "type": "string", "minLength": 1,
+        "maxLength": JSONValue(Int64(pathBytes)), "x-maxBytes": JSONValue(Int64(pathBytes)),
+        "pattern": #"^[^\x00]*$"#,
+      ]
+    ),
+  ]
+
+  /// The characters above U+009F are in the pattern as they are, because RE2 has no `\u`.
+  private static func naming(
+    _ description: String, without invisible: String, joiners: String
+  ) -> JSONValue {
+    let controls =
+      #"\x00-\x1F\x7F-\x9F"# + "\u{061C}\u{2028}-\u{202E}\u{2060}-\u{2069}\u{FEFF}" + invisible
     return [
-      "type": "string", "minLength": 1, "maxLength": 256, "x-maxBytes": 256,
-      "pattern": .string("^[^\(controls)]*[^\\s\\u200C\\u200D\(controls)][^\(controls)]*$"),
+      "description": .string(description), "type": "string", "minLength": 1, "maxLength": 256,
+      "x-maxBytes": 256,
+      "pattern": .string("^[^\(controls)]*[^\\s\(joiners)\(controls)][^\(controls)]*$"),
     ]
   }
 
@@ -74,20 +102,30 @@ extension Schema {
     }
     return .object(
       JSONObject(present: [
-        "type": "object", "properties": .object(properties),
+        "title": tag == nil ? nil : .string(name), "type": "object",
+        "properties": .object(properties),
         "required": required.isEmpty ? nil : JSONValue(required),
       ]))
   }
 }
 
 extension Field {
-  /// The schema of the value with the member's description. A `$ref` is wrapped in `allOf`, because
-  /// draft-07 ignores a description beside `$ref`.
+  /// The schema of the value with the member's description.
   var jsonSchema: JSONObject {
-    var schema = self.schema.jsonSchema.object ?? JSONObject()
+    var schema = valueSchema
     if schema["$ref"] != nil { schema = ["allOf": [.object(schema)]] }
     schema["description"] = .string(summary)
     if isSecret { schema["x-secret"] = true }
+    return schema
+  }
+
+  /// The schema of the value with its default. A `$ref` is wrapped in `allOf`, because draft-07
+  /// ignores its neighbours.
+  var valueSchema: JSONObject {
+    var schema = self.schema.jsonSchema.object ?? JSONObject()
+    guard let defaultValue else { return schema }
+    if schema["$ref"] != nil { schema = ["allOf": [.object(schema)]] }
+    schema["default"] = defaultValue
     return schema
   }
 }

@@ -8,7 +8,7 @@ extension Schema {
     switch (self, value) {
     case (.any, _), (.boolean, .bool): return
     case (.integer(let range), _):
-      if let number = value.int64, range?.contains(number) ?? true { return }
+      if let number = value.int64, range.contains(number) { return }
     case (.string(let maxBytes), .string(let string)):
       if string.utf8.count <= maxBytes ?? .max { return }
     case (.identifier, .string(let string)):
@@ -26,10 +26,10 @@ extension Schema {
       return
     case (.object(let fields), .object(let object)):
       return try Schema.validate(object, fields, at: path, components: components)
-    case (.map(let schema), .object(let object)):
+    case (.map(let schema, let hasAnyNames), .object(let object)):
       for member in object.members {
         let path = appending(member.name, toPointer: path)
-        try Schema.identifier.validate(.string(member.name), at: path)
+        if !hasAnyNames { try Schema.identifier.validate(.string(member.name), at: path) }
         try schema.validate(member.value, at: path, components: components)
       }
       return
@@ -77,8 +77,7 @@ extension Schema {
     switch self {
     case .any: "a value"
     case .boolean: "true or false"
-    case .integer(nil): "an integer of 64 bits"
-    case .integer(let range?): "an integer from \(range.lowerBound) to \(range.upperBound)"
+    case .integer(let range): "an integer from \(range.lowerBound) to \(range.upperBound)"
     case .string(nil): "a string"
     case .string(let maxBytes?): "a string of at most \(maxBytes) bytes"
     case .identifier, .name: "a string of 1 to 256 bytes, not blank, without control characters"

@@ -36,15 +36,16 @@ public struct TypedField<Value: Sendable>: Sendable {
     }
   }
 
-  /// Makes an optional member with a value for its absence.
+  /// Makes an optional member with a value for its absence, as JSON.
   @inlinable
   public static func optional(
-    _ name: String, _ schema: TypedSchema<Value>, default value: Value, _ summary: String,
+    _ name: String, _ schema: TypedSchema<Value>, default json: JSONValue, _ summary: String,
     isSecret: Bool = false
   ) -> TypedField {
-    TypedField(field: .optional(name, schema.schema, summary, isSecret: isSecret)) { json in
-      json.flatMap(schema.read) ?? value
-    }
+    let value = schema.read(json) ?? schema.placeholder
+    return TypedField(
+      field: .optional(name, schema.schema, default: json, summary, isSecret: isSecret)
+    ) { $0.flatMap(schema.read) ?? value }
   }
 }
 
@@ -94,7 +95,7 @@ extension TypedSchema where Value == Bool {
 
 extension TypedSchema where Value == Int64 {
   /// An integer within these bounds.
-  public static func integer(_ range: ClosedRange<Int64>? = nil) -> TypedSchema {
+  public static func integer(_ range: ClosedRange<Int64> = Schema.exactIntegers) -> TypedSchema {
     TypedSchema(.integer(range), placeholder: 0) { $0.int64 }
   }
 }

@@ -8,16 +8,31 @@ import Testing
     try Array(Data(contentsOf: projectFolder.appending(path: "protocol/\(name)")))
   }
 
-  @Test func `The committed document, --dump-protocol and rpc.discover are the same bytes`() throws
-  {
-    let dump = try SpawnedProgram(Program.einlass, ["--dump-protocol"])
-    let line = try #require(try dump.line())
-    #expect(try dump.exitCode() == 0)
-    #expect(line + [0x0A] == (try Self.file("openrpc.json")), "run einlass --dump-protocol")
+  @Test func `The committed document, --dump-protocol and rpc.discover are the same`() throws {
+    let committed = try Self.file("openrpc.json")
+    #expect(try Self.output("--dump-protocol") == committed, "run einlass --dump-protocol")
+    let compact = try JSONReader.read(committed).bytes()
     for options in [[], ["--test"]] {
       let front = try FrontEnd(["--store", "memory"] + options)
       defer { front.terminate() }
-      #expect(try front.call("rpc.discover").bytes() == line)
+      #expect(try front.call("rpc.discover").bytes() == compact)
+    }
+  }
+
+  @Test func `The document has the errors of errors.json`() throws {
+    let document = try JSONReader.read(Self.file("openrpc.json"))
+    let described = try #require(document["components"]?["errors"]?.object?.members)
+    let errors = try #require(JSONReader.read(Self.file("errors.json"))["errors"]?.array)
+    func facts(_ reason: String?, _ code: JSONValue?) -> String {
+      "\(reason ?? "") \(code?.text ?? "")"
+    }
+    #expect(
+      described.map { facts($0.name, $0.value["code"]) }
+        == errors.map { facts($0["reason"]?.string, $0["code"]) })
+    for (one, other) in zip(described, errors) where one.value["code"]?.int64 ?? 0 > 0 {
+      #expect(
+        one.value["message"]?.string == other["summary"]?.string?.replacing("`", with: ""),
+        "\(one.name)")
     }
   }
 
@@ -74,9 +89,15 @@ import Testing
   }
 
   private static func help() throws -> String {
-    let program = try SpawnedProgram(Program.einlass, ["--help"])
-    var text = ""
-    while let line = try program.line() { text += String(decoding: line, as: UTF8.self) + "\n" }
-    return text
+    String(decoding: try output("--help"), as: UTF8.self)
+  }
+
+  /// Returns the output of einlass with this option.
+  private static func output(_ option: String) throws -> [UInt8] {
+    let program = try SpawnedProgram(Program.einlass, [option])
+    var bytes: [UInt8] = []
+    while let line = try program.line() { bytes += line + [0x0A] }
+    #expect(try program.exitCode() == 0)
+    return bytes
   }
 }

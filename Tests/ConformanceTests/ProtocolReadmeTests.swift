@@ -42,16 +42,18 @@ import Testing
     throws
   {
     let file = projectFolder.appending(path: "protocol/openrpc.json")
-    let prompt = try #require(
+    let kinds = try #require(
       JSONReader.read(Array(Data(contentsOf: file)))["components"]?["schemas"]?["Prompt"]?[
-        "properties"])
+        "oneOf"]?.array)
     let page = try String(
       contentsOf: projectFolder.appending(path: "protocol/README.md"), encoding: .utf8)
     let examples = try page.split(separator: "\n").filter { $0.hasPrefix(#"{"kind": "#) }
       .map { try JSONReader.read(Array($0.utf8)) }
-    #expect(examples.compactMap { $0["kind"] } == prompt["kind"]?["enum"]?.array)
-    for name in examples.flatMap({ $0.object?.members.map(\.name) ?? [] }) {
-      #expect(prompt[name] != nil, "\(name)")
+    #expect(examples.compactMap { $0["kind"]?.string } == kinds.compactMap { $0["title"]?.string })
+    for (example, kind) in zip(examples, kinds) {
+      for name in example.object?.members.map(\.name) ?? [] {
+        #expect(kind["properties"]?[name] != nil, "\(kind["title"]?.text ?? "") \(name)")
+      }
     }
   }
 

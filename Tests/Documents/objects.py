@@ -72,16 +72,17 @@ def introduction(value, world):
 
 
 def prompt(value, world):
-    """The members are those of the protocol document, each of its type."""
-    schema = SCHEMAS["Prompt"]["properties"]
+    """The members are those of the protocol document for this kind, each of its type."""
+    kinds = {branch["title"]: branch["properties"] for branch in SCHEMAS["Prompt"]["oneOf"]}
+    if value["kind"] not in kinds:
+        raise Mismatch(f"there is no prompt {value['kind']}")
+    schema = kinds[value["kind"]]
     types = {str: "string", bool: "boolean", list: "array", dict: "object", int: "integer"}
     for name, member in value.items():
         if name not in schema:
-            raise Mismatch(f"a prompt has no {name}")
+            raise Mismatch(f"a prompt {value['kind']} has no {name}")
         if schema[name].get("type", types[type(member)]) != types[type(member)]:
             raise Mismatch(f"the {name} of a prompt is a {schema[name]['type']}")
-    if value["kind"] not in schema["kind"]["enum"]:
-        raise Mismatch(f"there is no prompt {value['kind']}")
 
 
 def scripted(value, world):

@@ -11,7 +11,7 @@ struct SchemaTests {
       .required("name", .identifier, "Its name."),
       .optional("note", .string(maxBytes: 8), "Free text."),
       .optional("count", .integer(1...10), "The number of entries."),
-      .optional("big", .integer(), "Any integer."),
+      .optional("big", .integer(), "Any exact integer."),
       .optional("isNew", .boolean, "Whether it is new."),
       .optional("kind", .oneOf(["a", "b"]), "Which."),
       .optional("tags", .array(.identifier, max: 2), "Words."),
@@ -42,7 +42,7 @@ struct SchemaTests {
     "Parameters that match their descriptions are accepted, and unknown ones with them",
     arguments: [
       #"{"name":"x"}"#, #"{"name":"x","unknown":1}"#,
-      #"{"name":"x","note":"12345678","count":10,"big":-9223372036854775808}"#,
+      #"{"name":"x","note":"12345678","count":10,"big":-9007199254740991}"#,
       #"{"name":"x","note":"\u0000","isNew":false,"kind":"b","tags":[],"origins":{"a":"b"},"where":{"x":1,"y":"z"}}"#,
       #"{"name":"x","credential":{"type":"bearer","token":"t"},"item":[[],[[]]]}"#,
       #"{"name":"a\u0308ä😀"}"#,
@@ -69,8 +69,13 @@ struct SchemaTests {
       (#"{"name":"x","note":"123456789"}"#, "/note", "a string of at most 8 bytes"),
       (#"{"name":"x","count":0}"#, "/count", "an integer from 1 to 10"),
       (#"{"name":"x","count":1.0}"#, "/count", "an integer from 1 to 10"),
-      (#"{"name":"x","big":9223372036854775808}"#, "/big", "an integer of 64 bits"),
-      (#"{"name":"x","big":1e2}"#, "/big", "an integer of 64 bits"),
+      (
+        #"{"name":"x","big":9007199254740992}"#, "/big",
+        "an integer from -9007199254740991 to 9007199254740991"
+      ),
+      (
+        #"{"name":"x","big":1e2}"#, "/big", "an integer from -9007199254740991 to 9007199254740991"
+      ),
       (#"{"name":"x","isNew":0}"#, "/isNew", "true or false"),
       (#"{"name":"x","kind":"A"}"#, "/kind", "one of a, b"),
       (#"{"name":"x","tags":["a","b","c"]}"#, "/tags", "an array of at most 2"),
@@ -99,7 +104,7 @@ struct SchemaTests {
       ),
       (
         #"{"name":"x","where":{}}"#,
-        "The parameter /where/x is missing; it must be an integer of 64 bits."
+        "The parameter /where/x is missing; it must be an integer from -9007199254740991 to 9007199254740991."
       ),
       (
         #"{"name":"x","credential":{}}"#,

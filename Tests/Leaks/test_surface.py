@@ -7,8 +7,9 @@ import subprocess
 
 import pytest
 
-from session import EINLASS, PATIENCE, PERMITTED, PROJECT
+from session import EINLASS, PATIENCE, PERMITTED, PERMITTED_IN_ERRORS, PROJECT
 
+ERROR = "#/components/schemas/Error"
 DOCUMENT = json.loads((PROJECT / "protocol/openrpc.json").read_text())
 SECRET = re.compile(r"secret|token|password|passphrase|(^|[a-z])key$|^key|cookie|session|verifier|assertion|authorization"
                     r"|private|signature|^code$|redirectURL", re.IGNORECASE)
@@ -19,6 +20,8 @@ HARMLESS = {"tokenType", "tokenDigest", "idTokenOf", "publicKey", "formerPublicK
 
 def places(document, schema, path=()):
     """Yields the paths of members that could contain a secret: marked ones, and those with a secret's name."""
+    if schema.get("$ref") == ERROR:
+        return
     if "$ref" in schema:
         target = document
         for part in schema["$ref"].removeprefix("#/").split("/"):
@@ -53,6 +56,12 @@ def test_only_the_permitted_fields_can_hold_a_secret():
     # These two share the schema of `auth.perform`, and give no refresh token.
     shared = dict.fromkeys(("credentials.get", "users.signIn"), PERMITTED["auth.perform"])
     assert surface(DOCUMENT) == PERMITTED | shared
+
+
+def test_only_the_permitted_fields_of_an_error_can_hold_a_secret():
+    # `code` of `serverError` is the provider's word for the error.
+    found = set(places(DOCUMENT, DOCUMENT["components"]["schemas"]["Error"])) - {("data", "serverError", "code")}
+    assert found == {("data", name) for name, *rest in PERMITTED_IN_ERRORS if not rest}
 
 
 @pytest.mark.parametrize("name, marked", [("refreshToken", False), ("note", True), ("clientSecret", False)])

@@ -100,7 +100,8 @@ def judge_params(method, params):
 
 def params_schema(method):
     return {"type": "object", "properties": {param["name"]: param["schema"] for param in method["params"]},
-            "required": [param["name"] for param in method["params"] if param["required"]]}
+            "required": [param["name"] for param in method["params"] if param["required"]],
+            "allOf": [method["x-params"]] if "x-params" in method else [{}]}
 
 
 class Session:

@@ -37,9 +37,9 @@ func accountsAdd(_ server: Server) -> Method {
 
 private enum Params {
   static let username = TypedField.required(
-    "username", .string(maxBytes: 256), "The user name at the provider.")
+    "username", .identifier, "The user name at the provider.")
   static let displayName = TypedField.optional(
-    "displayName", .string(maxBytes: 256), "The name to show.")
+    "displayName", .name, "The name to show.")
   static let subject = TypedField.optional(
     "subject", .identifier, "The provider's stable id of the person.")
   static let credential = TypedField.required(

@@ -14,7 +14,7 @@ func accountsExplain(_ server: Server) -> Method {
         .optional("account", .identifier, "Unless the person decides: the account's id."),
         .required(
           "prompts", .array(Schema(Prompt.Kind.self), max: nil), "The prompts for the person."),
-        .optional("error", .any, "The expected error: {code, message, data}."),
+        .optional("error", .reference("Error"), "The expected error."),
       ]),
       reasons: ["unknownProvider", "accountStoreFailure"]),
     .immediate { params, _, deadline throws(RPCError) in

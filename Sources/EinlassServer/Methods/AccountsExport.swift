@@ -12,9 +12,9 @@ func accountsExport(_ server: Server) -> Method {
       params: fields(Params.path, Params.replace),
       result: .object([
         .required("path", .string(maxBytes: nil), "The file."),
-        .required("accounts", .integer(0...Int64.max), "The number of accounts in the file."),
-        .required("users", .integer(0...Int64.max), "The number of users in the file."),
-        .required("bytes", .integer(0...Int64.max), "Its size."),
+        .required("accounts", .count, "The number of accounts in the file."),
+        .required("users", .count, "The number of users in the file."),
+        .required("bytes", .count, "Its size."),
       ]),
       reasons: ["accountStoreFailure", "bindingMismatch"]),
     .task { params, call async throws(RPCError) in

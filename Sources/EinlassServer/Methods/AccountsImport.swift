@@ -10,10 +10,10 @@ func accountsImport(_ server: Server) -> Method {
       "Adds the accounts of a file written by accounts.export. The passphrase comes from --file-passphrase-fd, --passphrase-fd or a prompt.",
       params: fields(Params.path, Params.replace),
       result: .object([
-        .required("added", count, "The number of new accounts."),
-        .required("replaced", count, "The number of overwritten accounts."),
-        .required("alreadyThere", count, "The number of existing accounts that were kept."),
-        .required("refused", count, "The number of accounts that could not be added."),
+        .required("added", .count, "The number of new accounts."),
+        .required("replaced", .count, "The number of overwritten accounts."),
+        .required("alreadyThere", .count, "The number of existing accounts that were kept."),
+        .required("refused", .count, "The number of accounts that could not be added."),
         .required(
           "accounts",
           .array(
@@ -22,7 +22,7 @@ func accountsImport(_ server: Server) -> Method {
               .required("username", .string(maxBytes: nil), "The user name in the file."),
               .required("result", .oneOf(results), "The outcome."),
               .optional("account", .identifier, "The id in this store."),
-              .optional("error", .any, "The error of a refused account: {code, message, data}."),
+              .optional("error", .reference("Error"), "The error of a refused account."),
             ]), max: shownLimit),
           "The first 50 accounts; those that were not added come first."),
         .required(
@@ -31,9 +31,9 @@ func accountsImport(_ server: Server) -> Method {
         .required(
           "registrations", .array(.identifier, max: shownLimit),
           "The providers with a registration that was stored."),
-        .required("users", count, "The number of new users."),
+        .required("users", .count, "The number of new users."),
         .required(
-          "usersAlreadyThere", count,
+          "usersAlreadyThere", .count,
           "The number of users that stay out, because the id, an identity or the address is taken."),
       ]),
       reasons: ["accountStoreFailure"]),
@@ -65,8 +65,6 @@ private enum Params {
   static let replace = TypedField.optional(
     "replace", .boolean, default: false, "Overwrite existing accounts.")
 }
-
-private let count = Schema.integer(0...Int64.max)
 
 /// The outcomes in the order of the result: those that need attention come first.
 private let results = ["refused", "alreadyThere", "replaced", "added"]

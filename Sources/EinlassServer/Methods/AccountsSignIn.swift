@@ -11,6 +11,7 @@ func accountsSignIn(_ server: Server) -> Method {
       params: fields(
         Params.provider, Params.resource, Params.challenge, Params.probe, Params.account, .flowKind,
         Params.assertionFrom, .detached, .deadlineSeconds) + SignInParams.page,
+      rules: [.either("provider", or: "resource"), assertionRule],
       result: .object([
         .required("flow", .identifier, "The flow's id."),
         .optional("account", .identifier, "The account's id; missing when detached."),
@@ -20,7 +21,7 @@ func accountsSignIn(_ server: Server) -> Method {
           "emailVerified", .boolean,
           "Whether the provider has verified the person's e-mail address; missing without one."),
         .optional(
-          "profile", .map(.any),
+          "profile", .map(.any, hasAnyNames: true),
           "The provider's answer about the person, as it wrote it, of at most 16 KiB."),
         .optional("provider", .identifier, "With resource: the provider that issues its tokens."),
         .optional(
@@ -32,14 +33,6 @@ func accountsSignIn(_ server: Server) -> Method {
         "reloginNeeded", "notIssuedToThisClient", "tokenNotSaved",
       ] + flowReasons + signInReasons),
     .task { params, call async throws(RPCError) in
-      guard (params[Params.provider] == nil) != (params[Params.resource] == nil) else {
-        throw .invalidParams(either: "provider", or: "resource")
-      }
-      guard params[Params.assertionFrom] == nil || params[.flowKind]?.tradesAssertion == true else {
-        throw .invalidParams(
-          path: "/flowKind", expected: "jwtBearer or tokenExchange with assertionFrom",
-          isMissing: params[.flowKind] == nil)
-      }
       let frontEnd = server.session.frontEnd
       let request = params[Params.provider].map {
         server.signInRequest(params, of: frontEnd, at: $0, by: "accounts.signIn")
@@ -68,6 +61,20 @@ func accountsSignIn(_ server: Server) -> Method {
       }
     })
 }
+
+private let assertionRule = Rule(
+  [
+    .init(absent: ["assertionFrom"]),
+    .init(
+      required: ["assertionFrom", "flowKind"],
+      values: [
+        (
+          "flowKind",
+          FlowKind.allCases.filter(\.tradesAssertion).map { .string($0.rawValue) }
+        )
+      ]),
+  ], path: "/flowKind", expected: "jwtBearer or tokenExchange with assertionFrom",
+  "The parameter /flowKind must be jwtBearer or tokenExchange with assertionFrom.")
 
 extension Server {
   /// Returns the request; for a resource, finds the provider that issues its tokens and adds it if
@@ -164,7 +171,7 @@ enum SignInParams {
     "The requested scopes, instead of the provider's default scopes; or names of scopeNames besides them."
   )
   static let customParameters = TypedField.optional(
-    "customParameters", .parameters(maxBytes: 4096), default: [],
+    "customParameters", .parameters(maxBytes: 4096), default: [:],
     "Further parameters for the provider's page or the request for a device code, passed on unchanged.",
     isSecret: true)
   static let loginHint = TypedField.optional(
@@ -180,8 +187,9 @@ enum SignInParams {
   static let claims = TypedField.optional(
     "claims", .json(.any), "The claims request of OpenID Connect Core 5.5.")
 
+  /// At most `https://`, a host name of 253 bytes, a port and a slash.
   static let server = TypedField.optional(
-    "server", .string(maxBytes: 512),
+    "server", .string(maxBytes: 268),
     "For passwordSession: the person's own server, as a host name or an address; the settings of settings.get when missing."
   )
   static let port = TypedField.optional(
@@ -202,7 +210,7 @@ enum SignInParams {
     "acceptUntrustedCertificates", .boolean,
     "For passwordSession: asks the person about a certificate that is not trusted.")
   static let trustedPublicKey = TypedField.optional(
-    "trustedPublicKey", .string(maxBytes: 64),
+    "trustedPublicKey", .string(maxBytes: 52),
     "For passwordSession: the public key to accept without a question, sha256// and base64.")
   static let caFile = TypedField.optional(
     "caFile", .string(maxBytes: 4096),

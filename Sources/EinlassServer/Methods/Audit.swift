@@ -30,7 +30,7 @@ func auditPrune(_ server: Server) -> Method {
       "audit.prune", .immediate, "Removes the entries of the audit trail before a time.",
       params: fields(before),
       result: .object([
-        .required("removed", .integer(0...Int64.max), "The number of removed entries.")
+        .required("removed", .count, "The number of removed entries.")
       ]),
       reasons: ["accountStoreFailure"]),
     .immediate { params, _, deadline throws(RPCError) in
@@ -62,7 +62,7 @@ enum AuditFilter {
   ]
   static let since = TypedField.optional("since", .unixTime, default: 0, "Not before this time.")
   static let before = TypedField.optional(
-    "before", .unixTime, default: .max, "Before this time.")
+    "before", .unixTime, default: 253_402_300_799, "Before this time.")
 
   static let fields = equal.map(\.field) + EinlassRPC.fields(since, before)
 }

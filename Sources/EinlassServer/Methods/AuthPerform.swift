@@ -65,13 +65,13 @@ private enum PromptChoice: String, CaseIterable {
 
 private enum Params {
   static let signIn = TypedField.optional(
-    "signIn", .oneOf(SignInChoice.self, placeholder: .never), default: .never,
+    "signIn", .oneOf(SignInChoice.self, placeholder: .never), default: "never",
     "ifNeeded: the person signs in if no account works.")
   static let credential = TypedField.optional(
-    "credential", .oneOf(CredentialChoice.self, placeholder: .fetch), default: .fetch,
+    "credential", .oneOf(CredentialChoice.self, placeholder: .fetch), default: "fetch",
     "none: only choose an account.")
   static let interactive = TypedField.optional(
-    "interactive", .oneOf(PromptChoice.self, placeholder: .auto), default: .auto,
+    "interactive", .oneOf(PromptChoice.self, placeholder: .auto), default: "auto",
     "never: no prompt, 1010 instead.")
 }
 
@@ -82,7 +82,7 @@ enum ChoiceParams {
   static let confirm = TypedField.optional(
     "confirm", .boolean, default: false, "Answers confirmAccount in advance.")
   static let selection = TypedField.optional(
-    "selection", .oneOf(PerformRequest.Selection.self, placeholder: .always), default: .always,
+    "selection", .oneOf(PerformRequest.Selection.self, placeholder: .always), default: "always",
     "Ask for the account always, or only with several accounts and no preferred one.")
   static let includeRefreshToken = TypedField.optional(
     "includeRefreshToken", .boolean, default: false, "Return the refresh token too.")

@@ -55,7 +55,7 @@ private enum Params {
   static let url = TypedField.required(
     "url", .string(maxBytes: 8192), "The address of the request.", isSecret: true)
   static let form = TypedField.optional(
-    "form", .parameters(maxBytes: 65536), default: [], "The fields of a form body.",
+    "form", .parameters(maxBytes: 65536), default: [:], "The fields of a form body.",
     isSecret: true)
   static let nonce = TypedField.optional(
     "nonce", .string(maxBytes: 1024), "The DPoP-Nonce of the resource's last answer, if any.")

@@ -14,18 +14,19 @@ func initialize(_ server: Server) -> Method {
         Params.applications, Params.locale),
       result: .object([
         .required("protocolVersion", .integer(1...1), "The version in use from now on."),
-        .required("server", .any, "Name and version of this program."),
-        .required("capabilities", .any, "Methods, notifications, prompts, changes, network."),
-        .required("limits", .any, "The limits of the protocol, in bytes and counts."),
-        .required("store", .any, "Protection and revision, or the problem with the store."),
-        .optional("configuration", .any, "The problem with the configuration file."),
+        .required("server", .program, "Name and version of this program."),
+        .required(
+          "capabilities", .capabilities, "Methods, notifications, prompts, changes, network."),
+        .required("limits", .limits, "The limits of the protocol, in bytes and counts."),
+        .required(
+          "store", .greetingStore, "Protection and revision, or the problem with the store."),
         .optional(
-          "leftOut",
-          .array(
-            .object([
-              .optional("provider", .string(maxBytes: nil), "Its id."),
-              .required("message", .string(maxBytes: nil), "The problem with it."),
-            ]), max: leftOutLimit), "The added providers that cannot be read, if any."),
+          "configuration",
+          .object([.required("problem", .reference("Problem"), "The problem.")]),
+          "The problem with the configuration file."),
+        .optional(
+          "leftOut", .array(.leftOut, max: leftOutLimit),
+          "The added providers that cannot be read, if any."),
       ]),
       reasons: ["alreadyInitialized", "unsupportedVersion"], isBatchable: false),
     .immediate { params, call, deadline throws(RPCError) in
@@ -108,6 +109,35 @@ private let wantsUsers = TypedField.optional(
 
 /// The largest number of entries; so many always fit the answer.
 private let leftOutLimit = 50
+
+extension Schema {
+  fileprivate static let program = Schema.object([
+    .required("name", .identifier, "The name."),
+    .required("version", .string(maxBytes: nil), "The version."),
+  ])
+
+  fileprivate static let capabilities = Schema.object([
+    .required("methods", .array(.identifier), "The methods of this process."),
+    .required("notifications", .array(.identifier), "The notifications of this process."),
+    .required("prompts", .array(Schema(Prompt.Kind.self)), "The kinds of prompt."),
+    .required("changes", .boolean, "Whether changes by other processes are announced."),
+    .required("network", .boolean, "Whether network.changed is sent."),
+  ])
+
+  fileprivate static let limits = Schema.object(
+    Limits.published.map { .required($0.name, .count, $0.summary) })
+
+  fileprivate static let greetingStore = Schema.object([
+    .optional("protection", .string(maxBytes: nil), "As in store.status; missing with a problem."),
+    .optional("revision", .count, "The revision; missing with a problem."),
+    .optional("problem", .reference("Problem"), "The reason why the store cannot be used."),
+  ])
+
+  fileprivate static let leftOut = Schema.object([
+    .optional("provider", .string(maxBytes: nil), "Its id."),
+    .required("message", .string(maxBytes: nil), "The problem with it."),
+  ])
+}
 
 /// Returns a problem inside a result: `{code, reason, detail?, path?, message}`.
 func problemObject(_ problem: Problem) -> JSONValue {

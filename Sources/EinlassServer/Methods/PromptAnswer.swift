@@ -11,6 +11,7 @@ func promptAnswer(_ prompts: Prompts) -> Method {
       params: fields(
         Params.prompt, Params.action, Params.account, Params.redirectURL, Params.text,
         Params.passphrase, Params.username, Params.password, Params.remember),
+      rules: [oneEntry],
       result: .object([]),
       reasons: ["unknownPrompt", "promptAlreadyAnswered", "invalidChoice"]),
     .urgent { params, call throws(RPCError) in
@@ -53,6 +54,29 @@ func promptList(_ server: Server) -> Method {
 private enum Action: String, CaseIterable {
   case accept, decline, cancel
 }
+
+/// An answer has one entry at most: the one of its kind of prompt.
+private let oneEntry: Rule = {
+  let entries = ["account", "redirectURL", "text", "passphrase", "password"]
+  func accepting(_ entry: String?, _ kinds: String) -> Rule.Choice {
+    Rule.Choice(
+      kinds, required: entry.map { [$0] } ?? [], absent: entries.filter { $0 != entry },
+      values: [("action", ["accept"])])
+  }
+  return Rule(
+    [
+      .init("any kind", values: [("action", ["decline", "cancel"])]),
+      accepting(
+        nil,
+        "grantAccess, confirmAccount, openURL, deviceCode, trustCertificate, replaceAccount with a new one"
+      ),
+      accepting("account", "selectAccount, confirmAccount, replaceAccount"),
+      accepting("redirectURL", "openURL with returningTo"),
+      accepting("text", "enterVerifier"), accepting("passphrase", "enterPassphrase"),
+      accepting("password", "enterPassword"),
+    ], path: "/action", expected: "at most one entry",
+    "Give at most one of \(entries.joined(separator: ", ")).")
+}()
 
 private enum Params {
   static let prompt = TypedField.required("prompt", .identifier, "The prompt's id.")

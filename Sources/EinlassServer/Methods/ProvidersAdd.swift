@@ -9,6 +9,7 @@ func providersAdd(_ server: Server) -> Method {
       "providers.add", .network,
       "Adds a provider, either by its issuer, if it publishes metadata, or by a descriptor.",
       params: fields(Params.issuer, Params.descriptor, Params.id, Params.name),
+      rules: [.either("issuer", or: "descriptor")],
       result: .object([
         .provider,
         .required("created", .boolean, "False when a provider with that id was replaced."),
@@ -18,12 +19,12 @@ func providersAdd(_ server: Server) -> Method {
       ]),
     .task { params, _ async throws(RPCError) in
       do throws(Problem) {
-        let source: AddProviderRequest.Source
-        switch (params[Params.issuer], params[Params.descriptor]) {
-        case (let issuer?, nil): source = .issuer(issuer)
-        case (nil, let descriptor?): source = .descriptor(descriptor)
-        default: throw .eitherIssuerOrDescriptor
-        }
+        let source: AddProviderRequest.Source =
+          if let issuer = params[Params.issuer] {
+            .issuer(issuer)
+          } else {
+            .descriptor(params[Params.descriptor] ?? .null)
+          }
         let descriptor = try await server.budgetedEinlass.descriptor(
           of: AddProviderRequest(
             source, id: params[Params.id], name: params[Params.name]))
@@ -72,9 +73,4 @@ private enum Params {
   static let id = TypedField.optional(
     "id", .identifier, "With issuer: the id; by default made of its host.")
   static let name = TypedField.optional("name", .name, "With issuer: the name for people.")
-}
-
-extension Problem {
-  fileprivate static let eitherIssuerOrDescriptor = Problem(
-    .invalidParameter, "Give either issuer or descriptor.", path: "/issuer")
 }

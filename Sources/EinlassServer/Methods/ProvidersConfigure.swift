@@ -9,6 +9,7 @@ func providersConfigure(_ server: Server) -> Method {
       "providers.configure", .network,
       "Stores the person's own registration at a provider, sealed, for every application without one.",
       params: fields(.provider, clientID, .removeRegistration) + Schema.registrationParts,
+      rules: [idOrRemoval],
       result: .object([
         .required("configured", .boolean, "Whether a registration exists now, from any source."),
         .revision,
@@ -17,9 +18,6 @@ func providersConfigure(_ server: Server) -> Method {
     .task { params, _ async throws(RPCError) in
       do throws(Problem) {
         let registration = ClientRegistration(.object(params))
-        guard (registration == nil) == params[.removeRegistration] else {
-          throw .eitherIDOrRemoval
-        }
         let id = params[.provider]
         let revision = try server.einlass.configure(id, registration)
         if registration == nil { server.added.forgetRefusal(of: id) }
@@ -46,7 +44,11 @@ extension TypedField where Value == Bool {
     "Remove the registration; without clientId.")
 }
 
-extension Problem {
-  fileprivate static let eitherIDOrRemoval = Problem(
-    .invalidParameter, "Give either clientId or remove: true.", path: "/clientId")
-}
+private let idOrRemoval = Rule(
+  [
+    .init(required: ["clientId"], values: [("remove", [false])]),
+    .init(
+      required: ["remove"], absent: ["clientId"] + Schema.registrationParts.map(\.name),
+      values: [("remove", [true])]),
+  ], path: "/clientId", expected: "either clientId or remove: true",
+  "Give either clientId or remove: true.")

@@ -9,6 +9,7 @@ func servicesResolve(_ server: Server) -> Method {
       "services.resolve", .immediate,
       "Finds the account whose token an address or a provider takes. Changes nothing.",
       params: fields(Params.address, Params.provider, Params.account, Params.folder),
+      rules: [.either("address", or: "provider")],
       result: .object([
         .required("provider", .identifier, "The provider's id."),
         .optional(
@@ -24,7 +25,7 @@ func servicesResolve(_ server: Server) -> Method {
         ),
         .required("rule", Schema(Explanation.Rule.self), "The rule that selects the account."),
         .optional("account", .identifier, "The account's id; missing if the person decides."),
-        .optional("error", .any, "The expected error without a prompt: {code, message, data}."),
+        .optional("error", .reference("Error"), "The expected error without a prompt."),
       ]),
       reasons: ["unsafeURL", "unknownProvider", "accountStoreFailure"]),
     .immediate { params, _, deadline throws(RPCError) in
@@ -59,19 +60,17 @@ private enum Params {
     "The absolute path of the folder in which the program works, without symbolic links.")
 }
 
-/// Returns the address or the provider of the parameters. Throws unless exactly one is given.
+/// Returns the address or the provider of the parameters.
 private func place(_ params: JSONObject) throws(RPCError) -> ServiceRequest.Place {
-  switch (params[Params.address], params[Params.provider]) {
-  case (let address?, nil):
-    do throws(ServiceAddress.Fault) { return .address(try ServiceAddress(address)) } catch {
-      throw RPCError(
-        Problem(
-          .unsafeURL,
-          "The address \(error.explanation). Give an https address, or a host name alone.",
-          path: "/address"))
-    }
-  case (nil, let provider?): return .provider(provider)
-  default: throw .invalidParams(either: "address", or: "provider")
+  guard let address = params[Params.address] else {
+    return .provider(params[Params.provider] ?? "")
+  }
+  do throws(ServiceAddress.Fault) { return .address(try ServiceAddress(address)) } catch {
+    throw RPCError(
+      Problem(
+        .unsafeURL,
+        "The address \(error.explanation). Give an https address, or a host name alone.",
+        path: "/address"))
   }
 }
 

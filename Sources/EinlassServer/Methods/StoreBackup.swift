@@ -11,7 +11,7 @@ func storeBackup(_ server: Server) -> Method {
       params: fields(path),
       result: .object([
         .required("path", .string(maxBytes: nil), "The copy."),
-        .required("bytes", .integer(0...Int64.max), "Its size."),
+        .required("bytes", .count, "Its size."),
         .required(
           "includesKey", .boolean, "Always false: keep the key file too, in another place."),
       ]),

@@ -10,9 +10,9 @@ func storeCheck(_ server: Server) -> Method {
       "Checks the store: reads all of it and opens every sealed value.",
       result: .object([
         .required("sound", .boolean, "True without findings."),
-        .required("accounts", .integer(0...Int64.max), "The number of checked accounts."),
-        .required("sealedValues", .integer(0...Int64.max), "The number of opened values."),
-        .required("countFindings", .integer(0...Int64.max), "The total number of findings."),
+        .required("accounts", .count, "The number of checked accounts."),
+        .required("sealedValues", .count, "The number of opened values."),
+        .required("countFindings", .count, "The total number of findings."),
         .required(
           "findings",
           .array(

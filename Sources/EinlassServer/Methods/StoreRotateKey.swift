@@ -9,7 +9,7 @@ func storeRotateKey(_ server: Server) -> Method {
       "store.rotateKey", .network,
       "Seals all values with a new key. The key file still opens that key and is not changed.",
       result: .object([
-        .required("sealedValues", .integer(0...Int64.max), "The number of values sealed again."),
+        .required("sealedValues", .count, "The number of values sealed again."),
         .required(
           "slots", .array(.string(maxBytes: nil), max: nil), "The key slots of the new key."),
         .required(

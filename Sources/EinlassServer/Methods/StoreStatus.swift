@@ -17,16 +17,17 @@ func storeStatus(_ server: Server) -> Method {
           "The protection of the key: keyfile, secretservice, passphrase, fd or memory; with several slots, the weakest one."
         ),
         .required("slots", .array(.string(maxBytes: nil), max: nil), "The key slots."),
-        .required("schema", count, "The schema version of the database."),
+        .required("schema", .count, "The schema version of the database."),
         .revision,
-        .required("accounts", count, "The number of accounts."),
-        .required("databaseBytes", count, "Size of the database."),
-        .required("journalBytes", count, "Size of the journal beside it."),
+        .required("accounts", .count, "The number of accounts."),
+        .required("databaseBytes", .count, "Size of the database."),
+        .required("journalBytes", .count, "Size of the journal beside it."),
         .required("readOnly", .boolean, "Whether it cannot be written now."),
         .optional(
-          "holder", .integer(1...Int64.max),
+          "holder", .integer(1...Int64(Int32.max)),
           "The id of another process that blocks changes now."),
-        .required("keyUses", count, "The number of values sealed with the key; the limit is 2^31."),
+        .required(
+          "keyUses", .count, "The number of values sealed with the key; the limit is 2^31."),
         .required("memoryLocked", .boolean, "Whether keys in memory are kept out of swap files."),
         .optional("sqlite", .string(maxBytes: nil), "Version of the database library."),
       ]),
@@ -37,8 +38,6 @@ func storeStatus(_ server: Server) -> Method {
       }
     })
 }
-
-private let count = Schema.integer(0...Int64.max)
 
 extension JSONValue {
   fileprivate init(_ status: StoreMaintenance.Status) {

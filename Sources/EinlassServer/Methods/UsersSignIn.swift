@@ -12,6 +12,7 @@ func usersSignIn(_ server: Server) -> Method {
       "users.signIn", .interactive,
       "Signs a user in by a provider, an account, a credential or a pending credential. Makes the user if there is none.",
       params: ProofParams.all + fields(ProofParams.includeCredential),
+      rules: [ProofParams.rule(with: ["account"], handsOut: true)],
       result: .object(
         .signedInUser + [
           .optional("flow", .identifier, "After a sign-in at a provider: the flow's id."),
@@ -24,8 +25,6 @@ func usersSignIn(_ server: Server) -> Method {
       ]),
     .task { params, call async throws(RPCError) in
       let includes = params[ProofParams.includeCredential]
-      try params.requireAbsent(
-        includes ? [ProofParams.credential, ProofParams.pending] : [], with: "includeCredential")
       return try await server.prove(params, call, by: "users.signIn", includesCredential: includes)
       {
         proof async throws(Problem) in try await server.users.signIn(proof)
@@ -40,6 +39,7 @@ func usersLink(_ server: Server) -> Method {
       "users.link", .interactive,
       "Links a provider's identity, or a password, to the current user.",
       params: ProofParams.all + fields(ProofParams.email, ProofParams.password, .user),
+      rules: [ProofParams.rule(with: ["account", "password"])],
       result: .object(
         .signedInUser + [
           .optional("flow", .identifier, "After a sign-in at a provider: the flow's id.")
@@ -51,17 +51,12 @@ func usersLink(_ server: Server) -> Method {
     .task { params, call async throws(RPCError) in
       let user = params[.user]
       if let password = params[ProofParams.password] {
-        try params.requireAbsent(ProofParams.names, with: "password")
         return try await server.answer { () async throws(Problem) in
           try await server.inTurn { () throws(Problem) in
             try server.users.link(
               email: params[ProofParams.email], password: Secret(password), to: user)
           }
         }
-      }
-      guard params[ProofParams.email] == nil else {
-        throw .invalidParams(
-          path: "/password", expected: "the password for the address", isMissing: true)
       }
       do throws(Problem) {
         try server.users.check(linking: params[ProofParams.provider], to: user)
@@ -79,6 +74,7 @@ func usersReauthenticate(_ server: Server) -> Method {
       "users.reauthenticate", .interactive,
       "Proves that the person is the current user, for changes that need a recent sign-in.",
       params: ProofParams.ofPerson + fields(ProofParams.password),
+      rules: [ProofParams.rule(with: ["password"])],
       result: .object(
         .signedInUser + [
           .optional("flow", .identifier, "After a sign-in at a provider: the flow's id.")
@@ -89,7 +85,6 @@ func usersReauthenticate(_ server: Server) -> Method {
       ]),
     .task { params, call async throws(RPCError) in
       if let password = params[ProofParams.password] {
-        try params.requireAbsent(ProofParams.names, with: "password")
         return try await server.answer { () async throws(Problem) in
           try await server.inTurn { () async throws(Problem) in
             try await server.users.reauthenticate(password: Secret(password))
@@ -127,9 +122,25 @@ private enum ProofParams {
   /// The proofs that need the person.
   static let ofPerson = fields(provider) + others
 
-  static let credential = "credential"
-  static let pending = "pendingCredential"
-  static let names = ["provider", "account", credential, pending]
+  /// Exactly one proof: a provider alone, a provider with a credential, a pending credential, or one
+  /// of these. If the method hands out a credential of an account, one from outside has none.
+  static func rule(with others: [String], handsOut: Bool = false) -> Rule {
+    let names = ["provider", "credential", "pendingCredential"] + others
+    let isLink = others == ["account", "password"]
+    func proof(_ required: String...) -> Rule.Choice {
+      let hasAccount = required == ["provider"] || required == ["account"]
+      return Rule.Choice(
+        required: required,
+        absent: names.filter { !required.contains($0) }
+          + (isLink && required != ["password"] ? ["email"] : []),
+        values: handsOut && !hasAccount ? [("includeCredential", [false])] : [])
+    }
+    return Rule(
+      [proof("provider"), proof("provider", "credential"), proof("pendingCredential")]
+        + others.map { proof($0) },
+      path: "/provider", expected: "the only proof",
+      "Give exactly one proof, such as provider or pendingCredential.")
+  }
 }
 
 extension JSONObject {
@@ -138,38 +149,19 @@ extension JSONObject {
     self[ProofParams.provider] != nil && self[.checkedCredential] == nil
   }
 
-  /// Throws if one of these parameters is there too.
-  fileprivate func requireAbsent(_ names: [String], with name: String) throws(RPCError) {
-    guard let other = names.first(where: { self[$0] != nil }) else { return }
-    throw .invalidParams(either: name, or: other)
-  }
-
   /// Returns the proof in the parameters; `nil` for a sign-in at a provider.
-  fileprivate func proof(for server: Server) throws(RPCError) -> UserProof? {
-    let provider = self[ProofParams.provider]
-    switch (
-      self[ProofParams.account], self[.checkedCredential], self[ProofParams.pendingCredential]
-    )
-    {
-    case (let account?, nil, nil) where provider == nil: return .account(account)
-    case (nil, nil, let pending?) where provider == nil: return .pending(pending)
-    case (nil, let credential?, nil):
-      guard let provider, let subject = VerifyRequest.Subject(credential) else {
-        throw .invalidParams(
-          path: "/provider", expected: "the provider of the credential", isMissing: true)
-      }
-      let frontEnd = server.session.frontEnd
-      return .credential(
-        VerifyRequest(
-          application: frontEnd.application,
-          registration: server.registration(for: frontEnd, at: provider), provider: provider,
-          subject: subject))
-    case (nil, nil, nil) where provider != nil: return nil
-    default:
-      throw RPCError(
-        .invalidParams, "Give exactly one proof, such as provider or pendingCredential.",
-        data: ["path": "/provider", "expected": "the only proof"])
-    }
+  fileprivate func proof(for server: Server) -> UserProof? {
+    if let account = self[ProofParams.account] { return .account(account) }
+    if let pending = self[ProofParams.pendingCredential] { return .pending(pending) }
+    guard let provider = self[ProofParams.provider],
+      let subject = VerifyRequest.Subject(self[.checkedCredential])
+    else { return nil }
+    let frontEnd = server.session.frontEnd
+    return .credential(
+      VerifyRequest(
+        application: frontEnd.application,
+        registration: server.registration(for: frontEnd, at: provider), provider: provider,
+        subject: subject))
   }
 }
 
@@ -187,7 +179,7 @@ extension Server {
     _ params: JSONObject, _ call: Call, by method: String, includesCredential: Bool = false,
     _ body: @escaping @Sendable (UserProof) async throws(Problem) -> SignedInUser
   ) async throws(RPCError) -> JSONValue {
-    if let proof = try params.proof(for: self) {
+    if let proof = params.proof(for: self) {
       var account: Account.ID?
       if case .account(let id) = proof { account = id }
       do throws(Problem) {

@@ -9,6 +9,7 @@ func verify(_ server: Server) -> Method {
       "verify", .network,
       "Asks the provider for the validity, the application and the person of a credential.",
       params: fields(.provider, .checkedCredential, .verifiedAccount, Params.expect),
+      rules: [.either("credential", or: "account")],
       result: .object([
         .required("valid", .boolean, "Whether every check is ok."),
         .optional("identity", .reference("Identity"), "The person of the credential."),
@@ -30,11 +31,9 @@ func verify(_ server: Server) -> Method {
         "reloginNeeded", "notIssuedToThisClient", "bindingMismatch", "cancelled",
       ]),
     .task { params, _ async throws(RPCError) in
-      let subject: VerifyRequest.Subject
-      switch (VerifyRequest.Subject(params[.checkedCredential]), params[.verifiedAccount]) {
-      case (let credential?, nil): subject = credential
-      case (nil, let account?): subject = .account(account)
-      default: throw .invalidParams(either: "credential", or: "account")
+      let account = params[.verifiedAccount].map(VerifyRequest.Subject.account)
+      guard let subject = account ?? VerifyRequest.Subject(params[.checkedCredential]) else {
+        throw RPCError(.internal)
       }
       let frontEnd = server.session.frontEnd
       let provider = params[.provider]

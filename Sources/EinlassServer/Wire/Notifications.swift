@@ -5,7 +5,7 @@ internal import EinlassRPC
 let notifications: [NotificationDescriptor] = [
   NotificationDescriptor(
     "prompt.opened", "A prompt for the person; answer it with prompt.answer.",
-    params: promptFields),
+    params: promptFields, whole: .reference("Prompt")),
   NotificationDescriptor(
     "prompt.closed", "A prompt no longer needs an answer.",
     params: [
@@ -24,9 +24,9 @@ let notifications: [NotificationDescriptor] = [
       .required("flow", .identifier, "The flow's id."),
       .optional("account", .identifier, "After success: the account's id."),
       .optional("emailVerified", .boolean, "As in the result of accounts.signIn."),
-      .optional("profile", .map(.any), "As in the result of accounts.signIn."),
+      .optional("profile", .map(.any, hasAnyNames: true), "As in the result of accounts.signIn."),
       .optional("credential", .reference("Credential"), "After success: the credential."),
-      .optional("error", .any, "After a failure: {code, message, data}."),
+      .optional("error", .reference("Error"), "After a failure: the error."),
     ]),
   NotificationDescriptor(
     "accounts.changed", "Accounts were added, removed or changed.",
@@ -88,7 +88,7 @@ let notifications: [NotificationDescriptor] = [
       .optional(
         "resource", .string(maxBytes: nil),
         "The resource of the credential; missing for the account's own."),
-      .required("error", .any, "The error: {code, message, data}; data.hint names the remedy."),
+      .required("error", .reference("Error"), "The error; data.hint names the remedy."),
     ]),
   NotificationDescriptor(
     "network.changed", "The machine went on or offline; for capabilities.network alone.",
@@ -98,8 +98,8 @@ let notifications: [NotificationDescriptor] = [
     params: [
       .required("request", .any, "The id of the request."),
       .required("method", .identifier, "The method of the request."),
-      .required("done", .integer(0...Int64.max), "The finished amount of work."),
-      .required("total", .integer(0...Int64.max), "The total amount of work."),
+      .required("done", .count, "The finished amount of work."),
+      .required("total", .count, "The total amount of work."),
     ]),
 ]
 

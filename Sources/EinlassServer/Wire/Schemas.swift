@@ -1,4 +1,5 @@
 internal import Einlass
+internal import EinlassJSON
 internal import EinlassRPC
 
 extension Field {
@@ -8,7 +9,7 @@ extension Field {
   static let includes = TypedField<[AccessGrant.Inclusion]>.includes.field
   static let audience = TypedField<AccessGrant.Audience?>.audience.field
   static let revision = required(
-    "revision", .integer(0...Int64.max), "The store's revision; grows with every change.")
+    "revision", .count, "The store's revision; grows with every change.")
   static let username = optional(
     "username", .string(maxBytes: nil),
     "The user name to send with the token, if a protocol needs one.")
@@ -53,7 +54,8 @@ extension Schema {
     .optional(
       "certificate", .string(maxBytes: 16384),
       "The client's certificate as PEM text, for mutual TLS with privateKey (RFC 8705)."),
-    .optional("dpop", .boolean, "Whether tokens are to be bound to a key (RFC 9449)."),
+    .optional(
+      "dpop", .boolean, default: false, "Whether tokens are to be bound to a key (RFC 9449)."),
     .optional(
       "idTokenAlgorithm", .oneOf(ClientRegistration.idTokenAlgorithms),
       "The algorithm of id_tokens that the client registered for."),
@@ -63,7 +65,14 @@ extension Schema {
   ]
 }
 
-/// The shared types of the document.
+/// The shared types of the document. Its prompts and errors have more detail than a trace needs,
+/// and a start does not make them.
+var documentedComponents: Components {
+  components.merging(
+    ["Prompt": .prompt, "NeededPrompt": .neededPrompt, "Error": .error], uniquingKeysWith: { $1 })
+}
+
+/// The shared types. A trace hides what they do not describe.
 let components: Components = [
   "User": .user,
   "Provider":
@@ -78,12 +87,8 @@ let components: Components = [
         "configured", .boolean, "Whether there is a registration, the caller's or a stored one."),
       .optional(
         "problem",
-        .object([
-          .required("code", .integer(), "The code of the error."),
-          .required("reason", .identifier, "The reason of the error."),
-          .optional("detail", .identifier, "The detail of the error."),
-          .required("message", .string(maxBytes: nil), "For people."),
-        ]), "The problem with that registration, if it is known without a request."),
+        .reference("Problem"),
+        "The problem with that registration, if it is known without a request."),
       .optional(
         "added", .boolean, "True for a provider of providers.add; providers.remove removes it."),
       .optional(
@@ -95,7 +100,7 @@ let components: Components = [
           ]), max: nil),
         "The hosts that take its tokens, besides the origins of its own requests."),
       .optional(
-        "scopeNames", .map(.array(.identifier, max: nil)),
+        "scopeNames", .map(.array(.identifier, max: nil), hasAnyNames: true),
         "Short names for lists of scopes; scopes of requests may be such names."),
       .required(
         "oneAccount", .boolean, "Whether its only account is confirmed instead of selected."),
@@ -174,7 +179,8 @@ let components: Components = [
               "sessionId", .string(maxBytes: nil),
               "The session's id; missing if cookies hold the session.", isSecret: true),
             .required(
-              "values", .map(.string(maxBytes: nil)), "Further members of the server's answer.",
+              "values", .map(.string(maxBytes: nil), hasAnyNames: true),
+              "Further members of the server's answer.",
               isSecret: true),
             .optional(
               "cookies", .string(maxBytes: nil),
@@ -222,12 +228,14 @@ let components: Components = [
       .includes,
       .optional("subject", .identifier, "The application of a decision."),
       .optional("state", Schema(AccessGrant.State.self), "The decision; missing after a reset."),
-      .optional("count", .integer(0...Int64.max), "The number of entries or accounts."),
+      .optional("count", .count, "The number of entries or accounts."),
       .required("process", .integer(), "The process of einlass that wrote it."),
       .required(
         "parent", .string(maxBytes: nil), "The program that started it; empty if unknown."),
     ]),
   "Prompt": .object(promptFields),
+  "Error": .any,
+  "Problem": .problem,
 ]
 
 private let issued: [Field] = [
@@ -235,55 +243,4 @@ private let issued: [Field] = [
   .optional("name", .string(maxBytes: nil), "Full name."),
   .optional("email", .string(maxBytes: nil), "Not verified."),
   .optional("avatar", .string(maxBytes: nil), "The address of a picture."),
-]
-
-/// The members of a prompt in `prompt.opened` and `prompt.list`.
-let promptFields: [Field] = [
-  .required("prompt", .identifier, "The prompt's id."),
-  .required("flows", .array(.identifier, max: nil), "The flows that wait for it."),
-  .optional("requests", .array(.any, max: nil), "The ids of the requests that wait for it."),
-  .required("kind", Schema(Prompt.Kind.self), "The kind of prompt."),
-  .required("application", .identifier, "The requesting application."),
-  .optional("applicationTitle", .string(maxBytes: nil), "The requesting application, for people."),
-  .optional(
-    "provider", .identifier,
-    "The provider of the accounts; missing for a passphrase that no flow needs."),
-  .optional("providerName", .string(maxBytes: nil), "The provider, for people."),
-  .optional("resource", .string(maxBytes: nil), "The protected resource that a sign-in is for."),
-  .required("expiresAt", .unixTime, "The time at which the last waiting request gives up."),
-  .optional("accounts", .array(.reference("Account"), max: 100), "The offered accounts."),
-  .optional("more", .boolean, "Any other account of the provider is a valid answer too."),
-  .permissions, .audience, .includes,
-  .optional("url", .string(maxBytes: nil), "The page for the person's browser."),
-  .optional("host", .string(maxBytes: nil), "The host of the page, to be shown."),
-  .optional("verificationUri", .string(maxBytes: nil), "The page for the code."),
-  .optional("verificationUriComplete", .string(maxBytes: nil), "The same with the code in it."),
-  .optional("userCode", .string(maxBytes: nil), "The code to enter there."),
-  .optional(
-    "returningTo", .string(maxBytes: nil),
-    "The redirect address: the front end intercepts it, or asks the person to paste it, and answers with redirectURL."
-  ),
-  .optional("expects", Schema(Prompt.Verifier.self), "The kind of text to enter."),
-  .optional("added", .array(.identifier, max: nil), "The permissions beyond an existing grant."),
-  .optional(
-    "grantsAccess", .boolean, "The sign-in allows the application to use the account."),
-  .optional("server", .string(maxBytes: nil), "The origin that gets the password."),
-  .optional("secure", .boolean, "false: others on the way can read the password."),
-  .optional("port", .integer(1...65535), "The port of the server."),
-  .optional(
-    "publicKey", .string(maxBytes: nil), "The public key of the certificate: sha256// and base64."),
-  .optional(
-    "fault", Schema(ServerCertificate.Fault.self),
-    "The reason why the certificate is not trusted; missing for a trusted one."),
-  .optional("certificateEndsAt", .unixTime, "The end of the certificate's validity."),
-  .optional(
-    "formerPublicKey", .string(maxBytes: nil), "The accepted public key that has changed."),
-  .optional(
-    "username", .string(maxBytes: nil), "The user name to use; the person enters it when missing."),
-  .optional("purpose", Schema(Prompt.Passphrase.Purpose.self), "The purpose of the passphrase."),
-  .optional("path", .string(maxBytes: nil), "The file of the passphrase."),
-  .optional("new", .boolean, "A new passphrase: have it entered twice."),
-  .optional("again", .boolean, "The previous entry was wrong."),
-  .optional(
-    "mayRemember", .boolean, "The password may be kept for new sessions without the person."),
 ]

@@ -78,7 +78,8 @@ extension [Field] {
         .optional("username", .string(maxBytes: nil), "The person's user name at the provider."),
         .required("isNewUser", .boolean, "Whether the user was made by this request."),
         .optional(
-          "profile", .map(.any), "The provider's answer about the person, if it was asked now."),
+          "profile", .map(.any, hasAnyNames: true),
+          "The provider's answer about the person, if it was asked now."),
       ]), "Further facts about the sign-in."),
   ]
 }

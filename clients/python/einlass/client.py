@@ -21,6 +21,8 @@ from concurrent.futures import Future, InvalidStateError
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
+from .protocol_types import InitializeResult
+
 log = logging.getLogger("einlass")
 
 Params = Mapping[str, Any]
@@ -116,7 +118,7 @@ class Client:
 
     # Requests
 
-    def initialize(self, name: str, *, timeout: Optional[float] = None, **params: Any) -> Dict[str, Any]:
+    def initialize(self, name: str, *, timeout: Optional[float] = None, **params: Any) -> InitializeResult:
         """Sends `initialize`. Access is granted to the application `name`. Declares the prompts that have a function;
         further members (`title`, `applications`, `locale`) are passed on."""
         hello: Dict[str, Any] = {
@@ -125,8 +127,7 @@ class Client:
         }
         if "title" in params:
             hello["client"]["title"] = params.pop("title")
-        result = self.request("initialize", {**hello, **params}, timeout)
-        assert isinstance(result, dict)
+        result: InitializeResult = self.request("initialize", {**hello, **params}, timeout)
         return result
 
     def request(self, method: str, params: Optional[Params] = None, timeout: Optional[float] = None) -> Any:

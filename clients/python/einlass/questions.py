@@ -6,9 +6,16 @@ import datetime
 import getpass
 import os
 import sys
-from typing import Any, Callable, Mapping, Optional
+from typing import Callable, Optional
 
 from .client import Answer
+from .protocol_types import (
+    ConfirmAccountPrompt,
+    EnterPasswordPrompt,
+    GrantAccessPrompt,
+    SelectAccountPrompt,
+    TrustCertificatePrompt,
+)
 from .text import accounts_table, clean, members, say
 
 
@@ -33,17 +40,17 @@ class Questions:
         self.cancelled = True
         return None
 
-    def grant_access(self, prompt: Mapping[str, Any]) -> Answer:
+    def grant_access(self, prompt: GrantAccessPrompt) -> Answer:
         who = clean(prompt.get("applicationTitle") or prompt.get("application"))
         say(f"\n{who} wants to use your {clean(prompt.get('providerName'))} accounts.")
-        wanted = {k: prompt[k] for k in ("permissions", "audience", "added", "includes") if prompt.get(k)}
+        wanted = {k: v for k, v in prompt.items() if v and k in ("permissions", "audience", "added", "includes")}
         if wanted.get("added") == wanted.get("permissions"):
             wanted.pop("added", None)  # everything is new, so the list would repeat the permissions
         if wanted:
             say(members(wanted))
         return self.choose("Allow it? [y]es, [n]o and remember", lambda reply: {"y": True, "n": False}.get(reply[0].lower()))
 
-    def select_account(self, prompt: Mapping[str, Any]) -> Answer:
+    def select_account(self, prompt: SelectAccountPrompt) -> Answer:
         accounts = prompt["accounts"]
         say("\n" + accounts_table(accounts, numbered=True))
         more = ", or an account's id" if prompt.get("more") else ""
@@ -55,12 +62,12 @@ class Questions:
 
         return self.choose(f"Which account? 1-{len(accounts)}{more}", chosen)
 
-    def confirm_account(self, prompt: Mapping[str, Any]) -> Answer:
+    def confirm_account(self, prompt: ConfirmAccountPrompt) -> Answer:
         who = f"{clean(prompt['accounts'][0]['username'])} at {clean(prompt.get('providerName'))}"
         return self.choose(f"\nUse {who}? [y]es, [n]o", lambda reply: {"y": True, "n": False}.get(reply[0].lower()))
 
 
-    def enter_password(self, prompt: Mapping[str, Any]) -> Answer:
+    def enter_password(self, prompt: EnterPasswordPrompt) -> Answer:
         server = clean(prompt["server"])
         if prompt.get("again"):
             say("The server refused that user name or password.")
@@ -73,7 +80,7 @@ class Questions:
         self.cancelled = True
         return None
 
-    def trust_certificate(self, prompt: Mapping[str, Any]) -> Answer:
+    def trust_certificate(self, prompt: TrustCertificatePrompt) -> Answer:
         host = clean(prompt["host"])
         fault = FAULTS.get(str(prompt.get("fault")), "is not trusted" if prompt.get("fault") else
                            "is trusted, but it has another key than before")
@@ -99,15 +106,15 @@ class ByItself:
 
     cancelled = False
 
-    def grant_access(self, prompt: Mapping[str, Any]) -> Answer:
+    def grant_access(self, prompt: GrantAccessPrompt) -> Answer:
         say(f"  --yes: access to {clean(prompt.get('provider'))} granted")
         return True
 
-    def select_account(self, prompt: Mapping[str, Any]) -> Answer:
+    def select_account(self, prompt: SelectAccountPrompt) -> Answer:
         account = prompt["accounts"][0]
         say(f"  --yes: {clean(account['username'])} chosen among {len(prompt['accounts'])}")
         return {"account": account["account"]}
 
-    def confirm_account(self, prompt: Mapping[str, Any]) -> Answer:
+    def confirm_account(self, prompt: ConfirmAccountPrompt) -> Answer:
         say(f"  --yes: {clean(prompt['accounts'][0]['username'])} confirmed")
         return True

@@ -11,6 +11,14 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from .client import Client, EinlassError
 from .next_steps import APPLICATION, explain
+from .protocol_types import (
+    AccessListResult,
+    Account,
+    AccountsAddResult,
+    AccountsListResult,
+    ProvidersListResult,
+    VerifyResult,
+)
 from .questions import ByItself, Questions
 from .tokens import find_einlass
 from .text import accounts_table, clean, masked, members, say, show_progress, table
@@ -46,7 +54,7 @@ PATIENCE = 10  # seconds for the server's first answer
 
 
 def providers(client: Client, options: argparse.Namespace) -> Any:
-    result = client.request("providers.list")
+    result: ProvidersListResult = client.request("providers.list")
     rows = [
         [p["id"], p["name"], ", ".join(p["flowKinds"]), "yes" if p["configured"] else "no"]
         for p in result["providers"]
@@ -56,9 +64,9 @@ def providers(client: Client, options: argparse.Namespace) -> Any:
 
 def accounts(client: Client, options: argparse.Namespace) -> Any:
     params: Dict[str, Any] = {"provider": options.provider} if options.provider else {}
-    found: List[Mapping[str, Any]] = []
+    found: List[Account] = []
     while True:
-        page = client.request("accounts.list", params)
+        page: AccountsListResult = client.request("accounts.list", params)
         found += page["accounts"]
         if not page.get("nextCursor"):
             break
@@ -106,7 +114,7 @@ def read_json(path: Optional[str]) -> List[Dict[str, Any]]:
 def add(client: Client, options: argparse.Namespace) -> Any:
     results, lines = [], []
     for params in read_json(options.file):
-        result = client.request("accounts.add", {**params, **({"replace": True} if options.replace else {})})
+        result: AccountsAddResult = client.request("accounts.add", {**params, **({"replace": True} if options.replace else {})})
         results.append(result)
         verb = "added" if result.get("created") else "replaced"
         lines.append(f"{verb} {clean(params.get('username'))} ({clean(params.get('provider'))}) as {result['account']}")
@@ -142,10 +150,9 @@ def shown(value: Any, options: argparse.Namespace) -> Any:
     return value if options.show_secrets else masked(value)
 
 
-def verification_text(result: Mapping[str, Any]) -> str:
+def verification_text(result: VerifyResult) -> str:
     text = "The credential is valid." if result["valid"] else "The credential is NOT valid."
-    who = result.get("identity") or {}
-    if who:
+    if who := result.get("identity"):
         text += f" It belongs to {clean(who.get('username') or who.get('name') or who.get('id'))}."
     for check in result.get("checks", []):
         text += f"\n  {clean(check['check']).ljust(12)} {'ok' if check['ok'] else 'NOT OK'}"
@@ -170,7 +177,7 @@ def access(client: Client, options: argparse.Namespace) -> Any:
     elif options.action:
         state = {"grant": "granted", "deny": "denied"}[options.action]
         client.request("access.set", {"provider": options.provider, "state": state})
-    result = client.request("access.list")
+    result: AccessListResult = client.request("access.list")
     rows = [
         [g["application"], g["provider"], g["state"], ", ".join(g.get("permissions") or []), g.get("audience")]
         for g in result["grants"]

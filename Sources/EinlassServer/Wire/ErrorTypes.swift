@@ -1,0 +1,150 @@
+internal import Einlass
+internal import EinlassJSON
+internal import EinlassRPC
+
+/// The types of errors in the protocol document.
+extension Schema {
+  /// An error inside a result or a notification; an answer's `error` has the same form.
+  static let error = Schema.object([
+    .required("code", .integer(), "The number of the reason."),
+    .required("message", .string(), "For people; it may change at any time."),
+    .required("data", .object(errorData), "The data for programs."),
+  ])
+
+  /// A problem in a list or in the result of `initialize`.
+  static let problem = Schema.object([
+    .required("code", .integer(), "The code of the error."),
+    .required("reason", .oneOf(reasons), "The reason of the error."),
+    .optional("detail", .string(), "The detail of the error."),
+    .optional("path", .string(), "The file."),
+    .required("message", .string(), "For people."),
+  ])
+
+  /// Every reason, in the order of `errors.json`.
+  static let reasons: [String] = {
+    let standard = RPCError.Standard.allCases.map(\.rawValue)
+    return standard + Problem.Reason.allCases.map(\.word).filter { !standard.contains($0) }
+  }()
+}
+
+/// The members of an error's `data`. Which reasons have which of the last ones is in `errors.json`.
+private let errorData: [Field] = [
+  .required("reason", .oneOf(Schema.reasons), "The stable name of the error."),
+  .required("retryable", .boolean, "Whether the same request may succeed later."),
+  .optional("detail", .string(), "A closer word than the reason."),
+  .optional(
+    "hint",
+    .object([
+      .required("method", .identifier, "The method that solves the problem."),
+      .required("params", .map(.any), "Some of its parameters."),
+    ]), "The next step."),
+  .optional("advice", Schema(Problem.Advice.self), "A next step outside of the protocol."),
+  .optional("provider", .identifier, "The provider."),
+  .optional("account", .identifier, "The account."),
+  .optional("flow", .identifier, "The flow that has failed."),
+  .optional("path", .string(), "The JSON Pointer of a parameter, or a file."),
+  .optional("expected", .string(), "invalidParams, invalidHeader: the expected value."),
+  .optional("supported", .array(.integer()), "unsupportedVersion: the known versions."),
+  .optional("method", .string(), "unknownMethod: the method of the request."),
+  .optional(
+    "by", .oneOf(["client", "authCancel", "endOfInput", "shutdown"]), "cancelled: the cause."),
+  .optional(
+    "holder", .integer(1...Int64(Int32.max)), "accountStoreFailure: the process that blocks it."),
+  .optional("networkCode", .integer(), "networkFailure: a number of NSURLErrorDomain."),
+  .optional("retryAfterSeconds", .count, "throttled, tooManyRequests: the time to wait."),
+  .optional(
+    "serverError",
+    .object([
+      .optional("status", .integer(), "The status of HTTP."),
+      .optional("code", .string(maxBytes: 64), "The code of the provider."),
+      .optional("subcode", .string(maxBytes: 64), "The second code of the provider."),
+      .optional("text", .string(), "The words of the provider, of at most 200 characters."),
+    ]), "The answer of the provider."),
+  .optional("prompts", .array(.reference("NeededPrompt")), "interactionRequired: the prompts."),
+  .optional("outcome", Schema(Prompts.Outcome.self), "The outcome of a closed prompt."),
+  .optional("email", .string(), "The address of the other user."),
+  .optional("providers", .array(.identifier), "The ways to sign in as the other user."),
+  .optional(
+    "pendingCredential", .string(), "The credential for a later users.link.",
+    isSecret: true),
+]
+
+/// The components of the document for errors, by their reasons.
+var errorComponents: JSONObject {
+  func component(_ code: Int, _ reason: String, _ message: String) -> (String, JSONValue) {
+    (
+      reason,
+      [
+        "code": JSONValue(Int64(code)), "message": .string(message),
+        "data": ["reason": .string(reason)],
+      ]
+    )
+  }
+  let standard = RPCError.Standard.allCases.map { component($0.code, $0.rawValue, $0.message) }
+  let own = Problem.Reason.allCases.filter { RPCError.Standard(rawValue: $0.word) == nil }
+  return JSONObject(standard + own.map { component($0.code, $0.rawValue, $0.summary) })
+}
+
+extension Problem.Reason {
+  /// The meaning, as in `errors.json`; empty for a reason of the protocol itself.
+  fileprivate var summary: String {
+    switch self {
+    case .cancelled, .invalidParameter, .internal: ""
+    case .noSystemAccount: "The store has no account of this provider."
+    case .accessNotGranted:
+      "This application may not use accounts of this provider, because the person denied it or did not answer."
+    case .userCanceledAccountSelection: "No account was chosen, or the only one was not confirmed."
+    case .accountBanned: "The provider has suspended or banned this account."
+    case .reloginNeeded:
+      "The stored credential of this account no longer works and could not be renewed."
+    case .notIssuedToThisClient:
+      "The account is valid, but no credential was issued to this application's registration yet."
+    case .authenticatorUnconfigured:
+      "This application's registration at the provider (client id, and secret if needed) is missing."
+    case .networkFailure: "The provider could not be reached, or the connection is not safe."
+    case .providerFailure: "The provider refused the request or sent an invalid answer."
+    case .accountStoreFailure: "The account store cannot be used."
+    case .interactionRequired:
+      "A person must answer a prompt, and the request does not allow it or the front end does not show its kind."
+    case .userCanceled: "A prompt was declined or cancelled."
+    case .accessDenied: "The person denied access on the provider's page."
+    case .stateMismatch: "The redirect does not belong to this sign-in."
+    case .flowExpired: "The time limit of this sign-in has passed."
+    case .flowNotSupported: "This provider, or this account, does not support this flow."
+    case .wrongCredentials: "The server refused the name or the password."
+    case .throttled: "The provider limits the number of requests."
+    case .tokenNotSaved: "The provider issued a new token, but it could not be stored."
+    case .verificationFailed:
+      "The provider's proof of the person's identity, or the assertion for it, is invalid."
+    case .unknownProvider: "There is no provider with this id."
+    case .unknownAccount: "There is no account with this id."
+    case .unknownFlow: "No flow with this id is running."
+    case .unknownPrompt: "No prompt with this id is open; outcome is the outcome of a closed one."
+    case .promptAlreadyAnswered: "This prompt was answered differently before."
+    case .invalidChoice: "This answer is not among the choices; the prompt is still open."
+    case .reservedParameter: "einlass sets this parameter itself, so it cannot be replaced."
+    case .bindingMismatch:
+      "The account belongs to another address or registration than the one configured now."
+    case .unsafeURL:
+      "The address is neither https nor loopback, or no provider is known to serve it."
+    case .accountExists: "This account is in the store already."
+    case .invalidCredential:
+      "The credential is not valid, was issued to another application, or proves nobody."
+    case .emailAlreadyInUse: "Another user has this e-mail address."
+    case .invalidEmail: "The text is no e-mail address."
+    case .wrongPassword: "The password of the user is wrong."
+    case .tooManyRequests: "The password was wrong several times in a row."
+    case .userNotFound: "There is no such user."
+    case .accountExistsWithDifferentCredential:
+      "Another user has the e-mail address of this sign-in."
+    case .requiresRecentLogin: "The change needs a recent sign-in."
+    case .providerAlreadyLinked: "The user has an identity of this provider already."
+    case .noSuchProvider: "The user does not sign in with this provider."
+    case .userMismatch: "The proof is of another person than the current user."
+    case .credentialAlreadyInUse: "The identity is linked to a user already."
+    case .weakPassword: "The password is shorter than six characters."
+    case .missingEmail: "A password needs an e-mail address."
+    case .nullUser: "No user is signed in."
+    }
+  }
+}

@@ -1,0 +1,116 @@
+internal import Einlass
+internal import EinlassRPC
+
+/// The members of a prompt in `prompt.opened` and `prompt.list`.
+let promptFields: [Field] = [
+  .required("prompt", .identifier, "The prompt's id."),
+  .required("flows", .array(.identifier, max: nil), "The flows that wait for it."),
+  .optional("requests", .array(.any, max: nil), "The ids of the requests that wait for it."),
+  .required("kind", Schema(Prompt.Kind.self), "The kind of prompt."),
+  .required("application", .identifier, "The requesting application."),
+  .optional("applicationTitle", .string(maxBytes: nil), "The requesting application, for people."),
+  .optional(
+    "provider", .identifier,
+    "The provider of the accounts; missing for a passphrase that no flow needs."),
+  .optional("providerName", .string(maxBytes: nil), "The provider, for people."),
+  .optional("resource", .string(maxBytes: nil), "The protected resource that a sign-in is for."),
+  .required("expiresAt", .unixTime, "The time at which the last waiting request gives up."),
+  .optional("accounts", .array(.reference("Account"), max: 100), "The offered accounts."),
+  .optional("more", .boolean, "Any other account of the provider is a valid answer too."),
+  .permissions, .audience, .includes,
+  .optional("url", .string(maxBytes: nil), "The page for the person's browser."),
+  .optional("host", .string(maxBytes: nil), "The host of the page, to be shown."),
+  .optional("verificationUri", .string(maxBytes: nil), "The page for the code."),
+  .optional("verificationUriComplete", .string(maxBytes: nil), "The same with the code in it."),
+  .optional("userCode", .string(maxBytes: nil), "The code to enter there."),
+  .optional(
+    "returningTo", .string(maxBytes: nil),
+    "The redirect address: the front end intercepts it, or asks the person to paste it, and answers with redirectURL."
+  ),
+  .optional("expects", Schema(Prompt.Verifier.self), "The kind of text to enter."),
+  .optional("added", .array(.identifier, max: nil), "The permissions beyond an existing grant."),
+  .optional("grantsAccess", .boolean, "The sign-in allows the application to use the account."),
+  .optional("server", .string(maxBytes: nil), "The origin that gets the password."),
+  .optional("secure", .boolean, "false: others on the way can read the password."),
+  .optional("port", .integer(1...65535), "The port of the server."),
+  .optional(
+    "publicKey", .string(maxBytes: nil), "The public key of the certificate: sha256// and base64."),
+  .optional(
+    "fault", Schema(ServerCertificate.Fault.self),
+    "The reason why the certificate is not trusted; missing for a trusted one."),
+  .optional("certificateEndsAt", .unixTime, "The end of the certificate's validity."),
+  .optional(
+    "formerPublicKey", .string(maxBytes: nil), "The accepted public key that has changed."),
+  .optional(
+    "username", .string(maxBytes: nil), "The user name to use; the person enters it when missing."),
+  .optional("purpose", Schema(Prompt.Passphrase.Purpose.self), "The purpose of the passphrase."),
+  .optional("path", .string(maxBytes: nil), "The file of the passphrase."),
+  .optional("new", .boolean, "A new passphrase: have it entered twice."),
+  .optional("again", .boolean, "The previous entry was wrong."),
+  .optional(
+    "mayRemember", .boolean, "The password may be kept for new sessions without the person."),
+]
+
+extension Schema {
+  /// A prompt, with the members of its kind.
+  static let prompt = Schema.tagged(
+    by: "kind",
+    Prompt.Kind.allCases.map { kind in
+      let (required, optional) = kind.members
+      let own = required.map { Field.ofPrompt($0, isRequired: true) }
+      return (kind.rawValue, commonFields + own + optional.map { .ofPrompt($0) })
+    })
+
+  /// A prompt that could not be shown: the members of its kind, unless the request did not get as
+  /// far as its question.
+  static let neededPrompt = Schema.object(
+    [
+      .required("kind", Schema(Prompt.Kind.self), "The kind of prompt."),
+      .optional("parameter", .identifier, "The parameter that answers it in advance."),
+      .optional("method", .identifier, "The method that answers it in advance."),
+      .optional("option", .identifier, "The option of einlass that answers it in advance."),
+    ] + promptFields.filter { field in !commonNames.contains(field.name) })
+}
+
+private let commonNames = [
+  "prompt", "flows", "requests", "kind", "application", "applicationTitle", "provider",
+  "providerName", "resource",
+]
+
+/// The members of every kind. `expiresAt` is among those of a kind because of `deviceCode`.
+private let commonFields =
+  promptFields.filter { commonNames.contains($0.name) && $0.name != "kind" }
+  + [.ofPrompt("expiresAt", isRequired: true)]
+
+extension Field {
+  /// The member of a prompt with this name.
+  fileprivate static func ofPrompt(_ name: String, isRequired: Bool = false) -> Field {
+    guard var field = promptFields.first(where: { $0.name == name }) else {
+      return .optional(name, .any, "")
+    }
+    field.isRequired = isRequired
+    return field
+  }
+}
+
+extension Prompt.Kind {
+  /// The members of a prompt of this kind, as `Prompt.wireMembers(for:)` makes them.
+  fileprivate var members: (required: [String], optional: [String]) {
+    switch self {
+    case .grantAccess: (["permissions", "added"], ["audience", "includes"])
+    case .selectAccount, .replaceAccount: (["accounts"], ["more"])
+    case .confirmAccount: (["accounts"], [])
+    case .openURL: (["url", "host"], ["returningTo", "grantsAccess"])
+    case .deviceCode:
+      (["verificationUri", "host", "userCode"], ["verificationUriComplete", "grantsAccess"])
+    case .enterVerifier: (["expects"], ["again", "returningTo", "grantsAccess"])
+    case .enterPassphrase: (["purpose"], ["path", "new", "again"])
+    case .enterPassword:
+      (["server", "host"], ["username", "again", "mayRemember", "secure", "grantsAccess"])
+    case .trustCertificate:
+      (
+        ["server", "host", "port", "publicKey", "certificateEndsAt"], ["fault", "formerPublicKey"]
+      )
+    }
+  }
+}

@@ -1,0 +1,1922 @@
+"""The types of the protocol. `clients/generate-types` writes this file from protocol/openrpc.json.
+
+The parameters of `accounts.list` are `AccountsListParams`, its result is `AccountsListResult`. A member may be missing
+unless its class is the base of another one here, or has no base and no `total=False`.
+"""
+
+from typing import Any, Dict, List, Literal, TypedDict, Union
+
+
+class AccountAlways(TypedDict):
+    account: str
+    provider: str
+    username: str
+    health: Literal["ok", "reloginNeeded", "banned", "locked"]
+    signedIn: bool
+    preferred: bool
+    addedAt: int
+
+
+class Account(AccountAlways, total=False):
+    displayName: str
+    subject: str
+    email: str
+    avatar: str
+    resources: List[str]
+
+
+class AuditEntryAlways(TypedDict):
+    at: int
+    application: str
+    method: str
+    process: int
+    parent: str
+
+
+class AuditEntry(AuditEntryAlways, total=False):
+    provider: str
+    account: str
+    clientId: str
+    credential: str
+    tokenDigest: str
+    includes: List[Literal["refreshToken"]]
+    subject: str
+    state: Literal["granted", "denied"]
+    count: int
+
+
+class Oauth1CredentialAlways(TypedDict):
+    type: Literal["oauth1"]
+    key: str
+    secret: str
+
+
+class Oauth1Credential(Oauth1CredentialAlways, total=False):
+    id: str
+    name: str
+    email: str
+    avatar: str
+    screenName: str
+
+
+class Oauth2CredentialAlways(TypedDict):
+    type: Literal["oauth2"]
+    token: str
+    tokenType: str
+    scopes: List[str]
+
+
+class Oauth2Credential(Oauth2CredentialAlways, total=False):
+    id: str
+    name: str
+    email: str
+    avatar: str
+    expiresAt: int
+    idToken: str
+    idTokenOf: Literal["current", "former"]
+    idTokenExpiresAt: int
+    refreshToken: str
+
+
+class SessionCredentialAlways(TypedDict):
+    type: Literal["session"]
+    username: str
+    values: Dict[str, str]
+
+
+class SessionCredential(SessionCredentialAlways, total=False):
+    id: str
+    sessionId: str
+    cookies: str
+
+#: Credential
+Credential = Union[Oauth1Credential, Oauth2Credential, SessionCredential]
+
+
+class ErrorDataHint(TypedDict):
+    """The next step."""
+    method: str
+    params: Dict[str, Any]
+
+
+class ErrorDataServerError(TypedDict, total=False):
+    """The answer of the provider."""
+    status: int
+    code: str
+    subcode: str
+    text: str
+
+
+class NeededPromptAlways(TypedDict):
+    kind: Literal[
+        "grantAccess", "selectAccount", "confirmAccount", "replaceAccount", "openURL", "deviceCode",
+        "enterVerifier", "enterPassphrase", "enterPassword", "trustCertificate"
+    ]
+    expiresAt: int
+
+
+class NeededPrompt(NeededPromptAlways, total=False):
+    parameter: str
+    method: str
+    option: str
+    accounts: List[Account]
+    more: bool
+    permissions: List[str]
+    audience: Literal["onlyMe", "friends", "everyone"]
+    includes: List[Literal["refreshToken"]]
+    url: str
+    host: str
+    verificationUri: str
+    verificationUriComplete: str
+    userCode: str
+    returningTo: str
+    expects: Literal["redirectURL", "pin"]
+    added: List[str]
+    server: str
+    secure: bool
+    port: int
+    publicKey: str
+    fault: Literal["selfSigned", "unknownAuthority", "expired", "notYetValid", "otherHost", "untrusted"]
+    certificateEndsAt: int
+    formerPublicKey: str
+    username: str
+    purpose: Literal["keySlot", "export", "import"]
+    path: str
+    new: bool
+    again: bool
+    mayRemember: bool
+
+
+class ErrorDataAlways(TypedDict):
+    reason: Literal[
+        "invalidJSON", "invalidUTF8", "lineTooLong", "tooDeep", "invalidHeader", "invalidRequest", "invalidId",
+        "duplicateKey", "duplicateId", "emptyBatch", "batchTooLarge", "notBatchable", "alreadyInitialized",
+        "shuttingDown", "unknownMethod", "invalidParams", "positionalParams", "unsupportedVersion", "invalidCursor",
+        "internal", "cancelled", "overloaded", "noSystemAccount", "accessNotGranted",
+        "userCanceledAccountSelection", "accountBanned", "reloginNeeded", "notIssuedToThisClient",
+        "authenticatorUnconfigured", "networkFailure", "providerFailure", "accountStoreFailure",
+        "interactionRequired", "userCanceled", "accessDenied", "stateMismatch", "flowExpired", "flowNotSupported",
+        "wrongCredentials", "throttled", "tokenNotSaved", "verificationFailed", "unknownProvider", "unknownAccount",
+        "unknownFlow", "unknownPrompt", "promptAlreadyAnswered", "invalidChoice", "reservedParameter",
+        "bindingMismatch", "unsafeURL", "accountExists", "invalidCredential", "emailAlreadyInUse", "invalidEmail",
+        "wrongPassword", "tooManyRequests", "userNotFound", "accountExistsWithDifferentCredential",
+        "requiresRecentLogin", "providerAlreadyLinked", "noSuchProvider", "userMismatch", "credentialAlreadyInUse",
+        "weakPassword", "missingEmail", "nullUser"
+    ]
+    retryable: bool
+
+
+class ErrorData(ErrorDataAlways, total=False):
+    """The data for programs."""
+    detail: str
+    hint: ErrorDataHint
+    advice: Literal["checkClock", "unlockOnWeb", "changeSettings"]
+    provider: str
+    account: str
+    flow: str
+    path: str
+    expected: str
+    supported: List[int]
+    method: str
+    by: Literal["client", "authCancel", "endOfInput", "shutdown"]
+    holder: int
+    networkCode: int
+    retryAfterSeconds: int
+    serverError: ErrorDataServerError
+    prompts: List[NeededPrompt]
+    outcome: Literal["accepted", "declined", "cancelled", "expired", "satisfied"]
+    email: str
+    providers: List[str]
+    pendingCredential: str
+
+
+class Error(TypedDict):
+    code: int
+    message: str
+    data: ErrorData
+
+
+class GrantAlways(TypedDict):
+    application: str
+    provider: str
+    state: Literal["granted", "denied"]
+    permissions: List[str]
+    changedAt: int
+
+
+class Grant(GrantAlways, total=False):
+    audience: Literal["onlyMe", "friends", "everyone"]
+    includes: List[Literal["refreshToken"]]
+
+
+class IdentityAlways(TypedDict):
+    id: str
+
+
+class Identity(IdentityAlways, total=False):
+    name: str
+    username: str
+    email: str
+    avatar: str
+
+
+class ProblemAlways(TypedDict):
+    code: int
+    reason: Literal[
+        "invalidJSON", "invalidUTF8", "lineTooLong", "tooDeep", "invalidHeader", "invalidRequest", "invalidId",
+        "duplicateKey", "duplicateId", "emptyBatch", "batchTooLarge", "notBatchable", "alreadyInitialized",
+        "shuttingDown", "unknownMethod", "invalidParams", "positionalParams", "unsupportedVersion", "invalidCursor",
+        "internal", "cancelled", "overloaded", "noSystemAccount", "accessNotGranted",
+        "userCanceledAccountSelection", "accountBanned", "reloginNeeded", "notIssuedToThisClient",
+        "authenticatorUnconfigured", "networkFailure", "providerFailure", "accountStoreFailure",
+        "interactionRequired", "userCanceled", "accessDenied", "stateMismatch", "flowExpired", "flowNotSupported",
+        "wrongCredentials", "throttled", "tokenNotSaved", "verificationFailed", "unknownProvider", "unknownAccount",
+        "unknownFlow", "unknownPrompt", "promptAlreadyAnswered", "invalidChoice", "reservedParameter",
+        "bindingMismatch", "unsafeURL", "accountExists", "invalidCredential", "emailAlreadyInUse", "invalidEmail",
+        "wrongPassword", "tooManyRequests", "userNotFound", "accountExistsWithDifferentCredential",
+        "requiresRecentLogin", "providerAlreadyLinked", "noSuchProvider", "userMismatch", "credentialAlreadyInUse",
+        "weakPassword", "missingEmail", "nullUser"
+    ]
+    message: str
+
+
+class Problem(ProblemAlways, total=False):
+    detail: str
+    path: str
+
+
+class GrantAccessPromptAlways(TypedDict):
+    kind: Literal["grantAccess"]
+    prompt: str
+    flows: List[str]
+    application: str
+    expiresAt: int
+    permissions: List[str]
+    added: List[str]
+
+
+class GrantAccessPrompt(GrantAccessPromptAlways, total=False):
+    requests: List[Any]
+    applicationTitle: str
+    provider: str
+    providerName: str
+    resource: str
+    audience: Literal["onlyMe", "friends", "everyone"]
+    includes: List[Literal["refreshToken"]]
+
+
+class SelectAccountPromptAlways(TypedDict):
+    kind: Literal["selectAccount"]
+    prompt: str
+    flows: List[str]
+    application: str
+    expiresAt: int
+    accounts: List[Account]
+
+
+class SelectAccountPrompt(SelectAccountPromptAlways, total=False):
+    requests: List[Any]
+    applicationTitle: str
+    provider: str
+    providerName: str
+    resource: str
+    more: bool
+
+
+class ConfirmAccountPromptAlways(TypedDict):
+    kind: Literal["confirmAccount"]
+    prompt: str
+    flows: List[str]
+    application: str
+    expiresAt: int
+    accounts: List[Account]
+
+
+class ConfirmAccountPrompt(ConfirmAccountPromptAlways, total=False):
+    requests: List[Any]
+    applicationTitle: str
+    provider: str
+    providerName: str
+    resource: str
+
+
+class ReplaceAccountPromptAlways(TypedDict):
+    kind: Literal["replaceAccount"]
+    prompt: str
+    flows: List[str]
+    application: str
+    expiresAt: int
+    accounts: List[Account]
+
+
+class ReplaceAccountPrompt(ReplaceAccountPromptAlways, total=False):
+    requests: List[Any]
+    applicationTitle: str
+    provider: str
+    providerName: str
+    resource: str
+    more: bool
+
+
+class OpenURLPromptAlways(TypedDict):
+    kind: Literal["openURL"]
+    prompt: str
+    flows: List[str]
+    application: str
+    expiresAt: int
+    url: str
+    host: str
+
+
+class OpenURLPrompt(OpenURLPromptAlways, total=False):
+    requests: List[Any]
+    applicationTitle: str
+    provider: str
+    providerName: str
+    resource: str
+    returningTo: str
+
+
+class DeviceCodePromptAlways(TypedDict):
+    kind: Literal["deviceCode"]
+    prompt: str
+    flows: List[str]
+    application: str
+    expiresAt: int
+    verificationUri: str
+    host: str
+    userCode: str
+
+
+class DeviceCodePrompt(DeviceCodePromptAlways, total=False):
+    requests: List[Any]
+    applicationTitle: str
+    provider: str
+    providerName: str
+    resource: str
+    verificationUriComplete: str
+
+
+class EnterVerifierPromptAlways(TypedDict):
+    kind: Literal["enterVerifier"]
+    prompt: str
+    flows: List[str]
+    application: str
+    expiresAt: int
+    expects: Literal["redirectURL", "pin"]
+
+
+class EnterVerifierPrompt(EnterVerifierPromptAlways, total=False):
+    requests: List[Any]
+    applicationTitle: str
+    provider: str
+    providerName: str
+    resource: str
+    again: bool
+    returningTo: str
+
+
+class EnterPassphrasePromptAlways(TypedDict):
+    kind: Literal["enterPassphrase"]
+    prompt: str
+    flows: List[str]
+    application: str
+    expiresAt: int
+    purpose: Literal["keySlot", "export", "import"]
+
+
+class EnterPassphrasePrompt(EnterPassphrasePromptAlways, total=False):
+    requests: List[Any]
+    applicationTitle: str
+    provider: str
+    providerName: str
+    resource: str
+    path: str
+    new: bool
+    again: bool
+
+
+class EnterPasswordPromptAlways(TypedDict):
+    kind: Literal["enterPassword"]
+    prompt: str
+    flows: List[str]
+    application: str
+    expiresAt: int
+    server: str
+    host: str
+
+
+class EnterPasswordPrompt(EnterPasswordPromptAlways, total=False):
+    requests: List[Any]
+    applicationTitle: str
+    provider: str
+    providerName: str
+    resource: str
+    username: str
+    again: bool
+    mayRemember: bool
+    secure: bool
+
+
+class TrustCertificatePromptAlways(TypedDict):
+    kind: Literal["trustCertificate"]
+    prompt: str
+    flows: List[str]
+    application: str
+    expiresAt: int
+    server: str
+    host: str
+    port: int
+    publicKey: str
+    certificateEndsAt: int
+
+
+class TrustCertificatePrompt(TrustCertificatePromptAlways, total=False):
+    requests: List[Any]
+    applicationTitle: str
+    provider: str
+    providerName: str
+    resource: str
+    fault: Literal["selfSigned", "unknownAuthority", "expired", "notYetValid", "otherHost", "untrusted"]
+    formerPublicKey: str
+
+#: Prompt
+Prompt = Union[
+    GrantAccessPrompt, SelectAccountPrompt, ConfirmAccountPrompt, ReplaceAccountPrompt, OpenURLPrompt,
+    DeviceCodePrompt, EnterVerifierPrompt, EnterPassphrasePrompt, EnterPasswordPrompt, TrustCertificatePrompt
+]
+
+
+class ProviderHostsAlways(TypedDict):
+    host: str
+    scheme: Literal["basic", "bearer"]
+
+
+class ProviderHosts(ProviderHostsAlways, total=False):
+    username: str
+
+
+class ProviderCan(TypedDict):
+    """The abilities of the provider."""
+    reverseAuth: bool
+    refresh: bool
+    email: bool
+    revoke: bool
+    verify: bool
+
+
+class ProviderSetupAlways(TypedDict):
+    documentation: str
+    needs: List[Literal["clientId", "clientSecret", "privateKey", "certificate", "redirect"]]
+
+
+class ProviderSetup(ProviderSetupAlways, total=False):
+    """The instructions for a registration."""
+    redirect: str
+    notes: str
+
+
+class ProviderAlways(TypedDict):
+    id: str
+    name: str
+    flowKinds: List[
+        Literal["reverseAuth", "systemToken", "authorizationCode", "deviceCode", "oauth1", "clientCredentials",
+        "jwtBearer", "tokenExchange", "passwordSession"]
+    ]
+    configured: bool
+    oneAccount: bool
+    retired: bool
+    can: ProviderCan
+    setup: ProviderSetup
+
+
+class Provider(ProviderAlways, total=False):
+    aliases: List[str]
+    problem: Problem
+    added: bool
+    hosts: List[ProviderHosts]
+    scopeNames: Dict[str, List[str]]
+
+
+class UserIdentitiesAlways(TypedDict):
+    provider: str
+    subject: str
+
+
+class UserIdentities(UserIdentitiesAlways, total=False):
+    email: str
+    account: str
+
+
+class UserAlways(TypedDict):
+    user: str
+    application: str
+    emailVerified: bool
+    identities: List[UserIdentities]
+    createdAt: int
+
+
+class User(UserAlways, total=False):
+    displayName: str
+    email: str
+    photo: str
+    lastSignInAt: int
+
+
+class ShutdownParams(TypedDict):
+    """Cancels the running requests, answers every request, and ends; later requests are refused."""
+
+
+class ShutdownResult(TypedDict):
+    pass
+
+
+class ExitParams(TypedDict):
+    """A notification: ends einlass like shutdown, without an answer."""
+
+
+class CancelRequestParams(TypedDict):
+    """A notification: the request with this id answers -32800."""
+    id: Any
+
+
+class InitializeParamsClientAlways(TypedDict):
+    name: str
+
+
+class InitializeParamsClient(InitializeParamsClientAlways, total=False):
+    title: str
+    version: str
+
+
+class InitializeParamsCapabilities(TypedDict, total=False):
+    prompts: List[str]
+    changes: bool
+    network: bool
+    users: bool
+
+
+class InitializeParamsApplicationsAlways(TypedDict):
+    clientId: str
+
+
+class InitializeParamsApplications(InitializeParamsApplicationsAlways, total=False):
+    clientSecret: str
+    privateKey: str
+    authentication: Literal[
+        "none", "client_secret_basic", "client_secret_basic_plain", "client_secret_basic_empty",
+        "client_secret_post", "client_secret_jwt", "private_key_jwt", "tls_client_auth",
+        "self_signed_tls_client_auth"
+    ]
+    keyId: str
+    redirect: str
+    certificate: str
+    dpop: bool
+    idTokenAlgorithm: Literal[
+        "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "HS256"
+    ]
+    resourceParameter: Literal["omit"]
+
+
+class InitializeParamsAlways(TypedDict):
+    client: InitializeParamsClient
+
+
+class InitializeParams(InitializeParamsAlways, total=False):
+    """Introduces the front end. Optional; allowed only as the first request. Never opens the key."""
+    protocolVersion: int
+    processId: int
+    capabilities: InitializeParamsCapabilities
+    applications: Dict[str, InitializeParamsApplications]
+    locale: str
+
+
+class InitializeResultServer(TypedDict):
+    """Name and version of this program."""
+    name: str
+    version: str
+
+
+class InitializeResultCapabilities(TypedDict):
+    """Methods, notifications, prompts, changes, network."""
+    methods: List[str]
+    notifications: List[str]
+    prompts: List[
+        Literal["grantAccess", "selectAccount", "confirmAccount", "replaceAccount", "openURL", "deviceCode",
+        "enterVerifier", "enterPassphrase", "enterPassword", "trustCertificate"]
+    ]
+    changes: bool
+    network: bool
+
+
+class InitializeResultLimits(TypedDict):
+    """The limits of the protocol, in bytes and counts."""
+    inboundLineBytes: int
+    outboundLineBytes: int
+    nesting: int
+    idBytes: int
+    batchEntries: int
+    queuedRequests: int
+    runningFlows: int
+
+
+class InitializeResultStore(TypedDict, total=False):
+    """Protection and revision, or the problem with the store."""
+    protection: str
+    revision: int
+    problem: Problem
+
+
+class InitializeResultConfiguration(TypedDict):
+    """The problem with the configuration file."""
+    problem: Problem
+
+
+class InitializeResultLeftOutAlways(TypedDict):
+    message: str
+
+
+class InitializeResultLeftOut(InitializeResultLeftOutAlways, total=False):
+    provider: str
+
+
+class InitializeResultAlways(TypedDict):
+    protocolVersion: int
+    server: InitializeResultServer
+    capabilities: InitializeResultCapabilities
+    limits: InitializeResultLimits
+    store: InitializeResultStore
+
+
+class InitializeResult(InitializeResultAlways, total=False):
+    configuration: InitializeResultConfiguration
+    leftOut: List[InitializeResultLeftOut]
+
+
+class RpcDiscoverParams(TypedDict):
+    """This binary's OpenRPC document."""
+
+
+RpcDiscoverResult = Any
+
+
+class ProvidersListParams(TypedDict, total=False):
+    """The providers of the catalogue, with their abilities and setup."""
+    limit: int
+    cursor: str
+
+
+class ProvidersListResultAlways(TypedDict):
+    providers: List[Provider]
+
+
+class ProvidersListResult(ProvidersListResultAlways, total=False):
+    nextCursor: str
+
+
+class ProvidersAddParams(TypedDict, total=False):
+    """Adds a provider, either by its issuer, if it publishes metadata, or by a descriptor."""
+    issuer: str
+    descriptor: Any
+    id: str
+    name: str
+
+
+class ProvidersAddResult(TypedDict):
+    provider: str
+    created: bool
+
+
+class ProvidersRemoveParams(TypedDict):
+    """Removes an added provider and its stored registration. Its accounts stay, and are unusable until it is added
+    again."""
+    provider: str
+
+
+class ProvidersRemoveResult(TypedDict):
+    registration: bool
+
+
+class ProvidersConfigureParamsAlways(TypedDict):
+    provider: str
+
+
+class ProvidersConfigureParams(ProvidersConfigureParamsAlways, total=False):
+    """Stores the person's own registration at a provider, sealed, for every application without one."""
+    clientId: str
+    remove: bool
+    clientSecret: str
+    privateKey: str
+    authentication: Literal[
+        "none", "client_secret_basic", "client_secret_basic_plain", "client_secret_basic_empty",
+        "client_secret_post", "client_secret_jwt", "private_key_jwt", "tls_client_auth",
+        "self_signed_tls_client_auth"
+    ]
+    keyId: str
+    redirect: str
+    certificate: str
+    dpop: bool
+    idTokenAlgorithm: Literal[
+        "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "HS256"
+    ]
+    resourceParameter: Literal["omit"]
+
+
+class ProvidersConfigureResult(TypedDict):
+    configured: bool
+    revision: int
+
+
+class AccountsListParams(TypedDict, total=False):
+    """The stored accounts in order of adding. Opens no key and shows no prompt."""
+    provider: str
+    limit: int
+    cursor: str
+
+
+class AccountsListResultAlways(TypedDict):
+    revision: int
+    accounts: List[Account]
+
+
+class AccountsListResult(AccountsListResultAlways, total=False):
+    nextCursor: str
+
+
+class Oauth1AccountsAddParamsCredential(TypedDict):
+    type: Literal["oauth1"]
+    key: str
+    secret: str
+    clientId: str
+    clientSecret: str
+
+
+class Oauth2AccountsAddParamsCredentialAlways(TypedDict):
+    type: Literal["oauth2"]
+    token: str
+    clientId: str
+
+
+class Oauth2AccountsAddParamsCredential(Oauth2AccountsAddParamsCredentialAlways, total=False):
+    refreshToken: str
+    expiresAt: int
+    scopes: List[str]
+
+
+class AccountsAddParamsAlways(TypedDict):
+    provider: str
+    username: str
+    credential: Union[Oauth1AccountsAddParamsCredential, Oauth2AccountsAddParamsCredential]
+
+
+class AccountsAddParams(AccountsAddParamsAlways, total=False):
+    """Stores an account with its credential; every secret is sealed."""
+    displayName: str
+    subject: str
+    replace: bool
+
+
+class AccountsAddResult(TypedDict):
+    account: str
+    created: bool
+    revision: int
+
+
+class AccountsSignInParams(TypedDict, total=False):
+    """Signs a person in at a provider or for a protected resource: adds an account, or signs in to an existing one
+    again."""
+    provider: str
+    resource: str
+    challenge: str
+    probe: bool
+    account: str
+    flowKind: Literal[
+        "reverseAuth", "systemToken", "authorizationCode", "deviceCode", "oauth1", "clientCredentials", "jwtBearer",
+        "tokenExchange", "passwordSession"
+    ]
+    assertionFrom: str
+    detached: bool
+    deadlineSeconds: int
+    scopes: List[str]
+    customParameters: Dict[str, str]
+    loginHint: str
+    prompt: str
+    maxAgeSeconds: int
+    acrValues: str
+    claims: Any
+    server: str
+    port: int
+    secure: bool
+    username: str
+    useCookies: bool
+    acceptUntrustedCertificates: bool
+    trustedPublicKey: str
+    caFile: str
+
+
+class AccountsSignInResultAlways(TypedDict):
+    flow: str
+
+
+class AccountsSignInResult(AccountsSignInResultAlways, total=False):
+    account: str
+    created: bool
+    emailVerified: bool
+    profile: Dict[str, Any]
+    provider: str
+    resource: str
+
+
+class AccountsUpdateParamsAlways(TypedDict):
+    account: str
+
+
+class AccountsUpdateParams(AccountsUpdateParamsAlways, total=False):
+    """Changes the display name; an empty one removes it."""
+    displayName: str
+
+
+class AccountsUpdateResult(TypedDict):
+    revision: int
+
+
+class AccountsSetPreferredParamsAlways(TypedDict):
+    provider: str
+
+
+class AccountsSetPreferredParams(AccountsSetPreferredParamsAlways, total=False):
+    """Sets the account of a provider that an application prefers; without an account, removes the preference."""
+    account: str
+    application: str
+
+
+class AccountsSetPreferredResult(TypedDict):
+    revision: int
+
+
+class AccountsExplainParamsAlways(TypedDict):
+    provider: str
+
+
+class AccountsExplainParams(AccountsExplainParamsAlways, total=False):
+    """Explains the choice of account by auth.perform with these parameters. Changes nothing."""
+    account: str
+    confirm: bool
+    selection: Literal["always", "whenMany"]
+    permissions: List[str]
+    audience: Literal["onlyMe", "friends", "everyone"]
+    includeRefreshToken: bool
+
+
+class AccountsExplainResultAlways(TypedDict):
+    rule: Literal["account", "confirm", "onlyAccount", "preferred", "person", "nothing"]
+    prompts: List[
+        Literal["grantAccess", "selectAccount", "confirmAccount", "replaceAccount", "openURL", "deviceCode",
+        "enterVerifier", "enterPassphrase", "enterPassword", "trustCertificate"]
+    ]
+
+
+class AccountsExplainResult(AccountsExplainResultAlways, total=False):
+    account: str
+    error: Error
+
+
+class AccountsRenewParamsAlways(TypedDict):
+    account: str
+
+
+class AccountsRenewParams(AccountsRenewParamsAlways, total=False):
+    """Renews the application's credential with the provider, without the person."""
+    resource: str
+
+
+class AccountsRenewResultAlways(TypedDict):
+    result: Literal["renewed", "rejected", "failed"]
+
+
+class AccountsRenewResult(AccountsRenewResultAlways, total=False):
+    error: Error
+
+
+class AccountsSignOutParamsAlways(TypedDict):
+    account: str
+
+
+class AccountsSignOutParams(AccountsSignOutParamsAlways, total=False):
+    """Removes the account's credentials from the store and revokes them at the provider; the account stays."""
+    revoke: bool
+    requireRevocation: bool
+
+
+class AccountsSignOutResultNotRevoked(TypedDict):
+    what: str
+    reason: str
+
+
+class AccountsSignOutResultAlways(TypedDict):
+    revoked: List[str]
+    notRevoked: List[AccountsSignOutResultNotRevoked]
+    revision: int
+
+
+class AccountsSignOutResult(AccountsSignOutResultAlways, total=False):
+    endSessionURL: str
+
+
+class AccountsRemoveParamsAlways(TypedDict):
+    account: str
+
+
+class AccountsRemoveParams(AccountsRemoveParamsAlways, total=False):
+    """Removes the account and its credentials here, then revokes them at the provider."""
+    requireRevocation: bool
+
+
+class AccountsRemoveResultNotRevoked(TypedDict):
+    what: str
+    reason: str
+
+
+class AccountsRemoveResultAlways(TypedDict):
+    revoked: List[str]
+    notRevoked: List[AccountsRemoveResultNotRevoked]
+    revision: int
+
+
+class AccountsRemoveResult(AccountsRemoveResultAlways, total=False):
+    endSessionURL: str
+
+
+class AccountsExportParamsAlways(TypedDict):
+    path: str
+
+
+class AccountsExportParams(AccountsExportParamsAlways, total=False):
+    """Writes all accounts with their credentials, registrations and added providers to a file encrypted with a
+    passphrase. The passphrase comes from --file-passphrase-fd, --passphrase-fd or a prompt."""
+    replace: bool
+
+
+class AccountsExportResult(TypedDict):
+    path: str
+    accounts: int
+    users: int
+    bytes: int
+
+
+class AccountsImportParamsAlways(TypedDict):
+    path: str
+
+
+class AccountsImportParams(AccountsImportParamsAlways, total=False):
+    """Adds the accounts of a file written by accounts.export. The passphrase comes from --file-passphrase-fd,
+    --passphrase-fd or a prompt."""
+    replace: bool
+
+
+class AccountsImportResultAccountsAlways(TypedDict):
+    provider: str
+    username: str
+    result: Literal["refused", "alreadyThere", "replaced", "added"]
+
+
+class AccountsImportResultAccounts(AccountsImportResultAccountsAlways, total=False):
+    account: str
+    error: Error
+
+
+class AccountsImportResult(TypedDict):
+    added: int
+    replaced: int
+    alreadyThere: int
+    refused: int
+    accounts: List[AccountsImportResultAccounts]
+    providers: List[str]
+    registrations: List[str]
+    users: int
+    usersAlreadyThere: int
+
+
+class AccessListParams(TypedDict, total=False):
+    """The access decisions for each application and provider."""
+    limit: int
+    cursor: str
+
+
+class AccessListResultAlways(TypedDict):
+    grants: List[Grant]
+
+
+class AccessListResult(AccessListResultAlways, total=False):
+    nextCursor: str
+
+
+class AccessSetParamsAlways(TypedDict):
+    provider: str
+    state: Literal["granted", "denied"]
+
+
+class AccessSetParams(AccessSetParamsAlways, total=False):
+    """Grants or denies an application the use of a provider's accounts."""
+    application: str
+    permissions: List[str]
+    audience: Literal["onlyMe", "friends", "everyone"]
+    includes: List[Literal["refreshToken"]]
+
+
+class AccessSetResult(TypedDict):
+    revision: int
+
+
+class AccessResetParamsAlways(TypedDict):
+    provider: str
+
+
+class AccessResetParams(AccessResetParamsAlways, total=False):
+    """Removes an access decision, so that the next request asks again."""
+    application: str
+
+
+class AccessResetResult(TypedDict):
+    revision: int
+
+
+class AuthPerformParamsAlways(TypedDict):
+    provider: str
+
+
+class AuthPerformParams(AuthPerformParamsAlways, total=False):
+    """Asks for access and for the account, then gets a credential for the application."""
+    account: str
+    confirm: bool
+    selection: Literal["always", "whenMany"]
+    permissions: List[str]
+    audience: Literal["onlyMe", "friends", "everyone"]
+    includeRefreshToken: bool
+    flowKind: Literal[
+        "reverseAuth", "systemToken", "authorizationCode", "deviceCode", "oauth1", "clientCredentials", "jwtBearer",
+        "tokenExchange", "passwordSession"
+    ]
+    signIn: Literal["never", "ifNeeded"]
+    credential: Literal["fetch", "none"]
+    interactive: Literal["auto", "never"]
+    minValiditySeconds: int
+    detached: bool
+    deadlineSeconds: int
+    scopes: List[str]
+    customParameters: Dict[str, str]
+    loginHint: str
+    prompt: str
+    maxAgeSeconds: int
+    acrValues: str
+    claims: Any
+    server: str
+    port: int
+    secure: bool
+    username: str
+    useCookies: bool
+    acceptUntrustedCertificates: bool
+    trustedPublicKey: str
+    caFile: str
+
+
+class AuthPerformResultAlways(TypedDict):
+    flow: str
+
+
+class AuthPerformResult(AuthPerformResultAlways, total=False):
+    account: str
+    created: bool
+    credential: Credential
+
+
+class AuthListParams(TypedDict, total=False):
+    """The flows that run now, oldest first."""
+    limit: int
+    cursor: str
+
+
+class AuthListResultFlows(TypedDict):
+    flow: str
+    application: str
+    provider: str
+    flowKind: Literal[
+        "reverseAuth", "systemToken", "authorizationCode", "deviceCode", "oauth1", "clientCredentials", "jwtBearer",
+        "tokenExchange", "passwordSession"
+    ]
+    stage: Literal[
+        "access", "selecting", "awaitingPerson", "discovering", "requesting", "exchanging", "verifying", "saving",
+        "awaitingPort", "awaitingSignIn"
+    ]
+    startedAt: int
+    expiresAt: int
+    detached: bool
+    prompts: List[str]
+
+
+class AuthListResultAlways(TypedDict):
+    flows: List[AuthListResultFlows]
+
+
+class AuthListResult(AuthListResultAlways, total=False):
+    nextCursor: str
+
+
+class AuthCancelParams(TypedDict):
+    """Ends a running flow. Its request answers -32800, or auth.completed reports that."""
+    flow: str
+
+
+class AuthCancelResult(TypedDict):
+    pass
+
+
+class CredentialsGetParamsAlways(TypedDict):
+    account: str
+
+
+class CredentialsGetParams(CredentialsGetParamsAlways, total=False):
+    """The application's credential: the stored one while it is valid, else a new one. Shows no prompt."""
+    minValiditySeconds: int
+    forceRefresh: bool
+    idToken: bool
+    scopes: List[str]
+    resource: str
+
+
+class CredentialsGetResult(TypedDict):
+    credential: Credential
+
+
+class CredentialsRejectParamsAlways(TypedDict):
+    account: str
+
+
+class CredentialsRejectParams(CredentialsRejectParamsAlways, total=False):
+    """Reports that a resource refused the credential. It is not returned again; the next get returns a new one."""
+    resource: str
+
+
+class CredentialsRejectResult(TypedDict):
+    pass
+
+
+class CredentialsSignParamsAlways(TypedDict):
+    account: str
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+    url: str
+
+
+class CredentialsSignParams(CredentialsSignParamsAlways, total=False):
+    """Makes the Authorization header of a request with the application's credential."""
+    resource: str
+    form: Dict[str, str]
+    nonce: str
+
+
+class CredentialsSignResultAlways(TypedDict):
+    authorization: str
+
+
+class CredentialsSignResult(CredentialsSignResultAlways, total=False):
+    dpop: str
+
+
+class ServicesResolveParams(TypedDict, total=False):
+    """Finds the account whose token an address or a provider takes. Changes nothing."""
+    address: str
+    provider: str
+    account: str
+    folder: str
+
+
+class ServicesResolveResultAlways(TypedDict):
+    provider: str
+    scheme: Literal["basic", "bearer"]
+    rule: Literal["account", "confirm", "onlyAccount", "preferred", "person", "nothing"]
+
+
+class ServicesResolveResult(ServicesResolveResultAlways, total=False):
+    service: str
+    resource: str
+    username: str
+    scopes: List[str]
+    account: str
+    error: Error
+
+
+class Oauth1VerifyParamsCredential(TypedDict):
+    type: Literal["oauth1"]
+    key: str
+    secret: str
+
+
+class Oauth2VerifyParamsCredentialAlways(TypedDict):
+    type: Literal["oauth2"]
+    token: str
+
+
+class Oauth2VerifyParamsCredential(Oauth2VerifyParamsCredentialAlways, total=False):
+    idToken: str
+
+
+class IdTokenVerifyParamsCredential(TypedDict):
+    type: Literal["idToken"]
+    idToken: str
+
+
+class VerifyParamsExpect(TypedDict, total=False):
+    id: str
+    clientId: str
+    scopes: List[str]
+    nonce: str
+
+
+class VerifyParamsAlways(TypedDict):
+    provider: str
+
+
+class VerifyParams(VerifyParamsAlways, total=False):
+    """Asks the provider for the validity, the application and the person of a credential."""
+    credential: Union[Oauth1VerifyParamsCredential, Oauth2VerifyParamsCredential, IdTokenVerifyParamsCredential]
+    account: str
+    expect: VerifyParamsExpect
+
+
+class VerifyResultChecksAlways(TypedDict):
+    check: str
+    ok: bool
+
+
+class VerifyResultChecks(VerifyResultChecksAlways, total=False):
+    detail: str
+
+
+class VerifyResultAlways(TypedDict):
+    valid: bool
+    checks: List[VerifyResultChecks]
+
+
+class VerifyResult(VerifyResultAlways, total=False):
+    identity: Identity
+    clientId: str
+    scopes: List[str]
+    expiresAt: int
+
+
+class SettingsGetParams(TypedDict):
+    """The settings of the application's last sign-in at a server of one's own. Never a secret."""
+    provider: str
+
+
+class SettingsGetResultSettingsAlways(TypedDict):
+    server: str
+    useCookies: bool
+    acceptUntrustedCertificates: bool
+
+
+class SettingsGetResultSettings(SettingsGetResultSettingsAlways, total=False):
+    """The last settings; missing before the first sign-in."""
+    port: int
+    secure: bool
+    username: str
+
+
+class SettingsGetResultAlways(TypedDict):
+    provider: str
+
+
+class SettingsGetResult(SettingsGetResultAlways, total=False):
+    settings: SettingsGetResultSettings
+
+
+class Oauth1UsersSignInParamsCredential(TypedDict):
+    type: Literal["oauth1"]
+    key: str
+    secret: str
+
+
+class Oauth2UsersSignInParamsCredentialAlways(TypedDict):
+    type: Literal["oauth2"]
+    token: str
+
+
+class Oauth2UsersSignInParamsCredential(Oauth2UsersSignInParamsCredentialAlways, total=False):
+    idToken: str
+
+
+class IdTokenUsersSignInParamsCredential(TypedDict):
+    type: Literal["idToken"]
+    idToken: str
+
+
+class UsersSignInParams(TypedDict, total=False):
+    """Signs a user in by a provider, an account, a credential or a pending credential. Makes the user if there is
+    none."""
+    provider: str
+    account: str
+    credential: Union[
+        Oauth1UsersSignInParamsCredential, Oauth2UsersSignInParamsCredential, IdTokenUsersSignInParamsCredential
+    ]
+    pendingCredential: str
+    flowKind: Literal[
+        "reverseAuth", "systemToken", "authorizationCode", "deviceCode", "oauth1", "clientCredentials", "jwtBearer",
+        "tokenExchange", "passwordSession"
+    ]
+    deadlineSeconds: int
+    scopes: List[str]
+    customParameters: Dict[str, str]
+    loginHint: str
+    prompt: str
+    maxAgeSeconds: int
+    acrValues: str
+    claims: Any
+    server: str
+    port: int
+    secure: bool
+    username: str
+    useCookies: bool
+    acceptUntrustedCertificates: bool
+    trustedPublicKey: str
+    caFile: str
+    includeCredential: bool
+
+
+class UsersSignInResultAdditionalUserInfoAlways(TypedDict):
+    providerId: str
+    isNewUser: bool
+
+
+class UsersSignInResultAdditionalUserInfo(UsersSignInResultAdditionalUserInfoAlways, total=False):
+    """Further facts about the sign-in."""
+    username: str
+    profile: Dict[str, Any]
+
+
+class UsersSignInResultAlways(TypedDict):
+    user: User
+    additionalUserInfo: UsersSignInResultAdditionalUserInfo
+
+
+class UsersSignInResult(UsersSignInResultAlways, total=False):
+    flow: str
+    credential: Credential
+
+
+class Oauth1UsersLinkParamsCredential(TypedDict):
+    type: Literal["oauth1"]
+    key: str
+    secret: str
+
+
+class Oauth2UsersLinkParamsCredentialAlways(TypedDict):
+    type: Literal["oauth2"]
+    token: str
+
+
+class Oauth2UsersLinkParamsCredential(Oauth2UsersLinkParamsCredentialAlways, total=False):
+    idToken: str
+
+
+class IdTokenUsersLinkParamsCredential(TypedDict):
+    type: Literal["idToken"]
+    idToken: str
+
+
+class UsersLinkParams(TypedDict, total=False):
+    """Links a provider's identity, or a password, to the current user."""
+    provider: str
+    account: str
+    credential: Union[
+        Oauth1UsersLinkParamsCredential, Oauth2UsersLinkParamsCredential, IdTokenUsersLinkParamsCredential
+    ]
+    pendingCredential: str
+    flowKind: Literal[
+        "reverseAuth", "systemToken", "authorizationCode", "deviceCode", "oauth1", "clientCredentials", "jwtBearer",
+        "tokenExchange", "passwordSession"
+    ]
+    deadlineSeconds: int
+    scopes: List[str]
+    customParameters: Dict[str, str]
+    loginHint: str
+    prompt: str
+    maxAgeSeconds: int
+    acrValues: str
+    claims: Any
+    server: str
+    port: int
+    secure: bool
+    username: str
+    useCookies: bool
+    acceptUntrustedCertificates: bool
+    trustedPublicKey: str
+    caFile: str
+    email: str
+    password: str
+    user: str
+
+
+class UsersLinkResultAdditionalUserInfoAlways(TypedDict):
+    providerId: str
+    isNewUser: bool
+
+
+class UsersLinkResultAdditionalUserInfo(UsersLinkResultAdditionalUserInfoAlways, total=False):
+    """Further facts about the sign-in."""
+    username: str
+    profile: Dict[str, Any]
+
+
+class UsersLinkResultAlways(TypedDict):
+    user: User
+    additionalUserInfo: UsersLinkResultAdditionalUserInfo
+
+
+class UsersLinkResult(UsersLinkResultAlways, total=False):
+    flow: str
+
+
+class Oauth1UsersReauthenticateParamsCredential(TypedDict):
+    type: Literal["oauth1"]
+    key: str
+    secret: str
+
+
+class Oauth2UsersReauthenticateParamsCredentialAlways(TypedDict):
+    type: Literal["oauth2"]
+    token: str
+
+
+class Oauth2UsersReauthenticateParamsCredential(Oauth2UsersReauthenticateParamsCredentialAlways, total=False):
+    idToken: str
+
+
+class IdTokenUsersReauthenticateParamsCredential(TypedDict):
+    type: Literal["idToken"]
+    idToken: str
+
+
+class UsersReauthenticateParams(TypedDict, total=False):
+    """Proves that the person is the current user, for changes that need a recent sign-in."""
+    provider: str
+    credential: Union[
+        Oauth1UsersReauthenticateParamsCredential, Oauth2UsersReauthenticateParamsCredential,
+        IdTokenUsersReauthenticateParamsCredential
+    ]
+    pendingCredential: str
+    flowKind: Literal[
+        "reverseAuth", "systemToken", "authorizationCode", "deviceCode", "oauth1", "clientCredentials", "jwtBearer",
+        "tokenExchange", "passwordSession"
+    ]
+    deadlineSeconds: int
+    scopes: List[str]
+    customParameters: Dict[str, str]
+    loginHint: str
+    prompt: str
+    maxAgeSeconds: int
+    acrValues: str
+    claims: Any
+    server: str
+    port: int
+    secure: bool
+    username: str
+    useCookies: bool
+    acceptUntrustedCertificates: bool
+    trustedPublicKey: str
+    caFile: str
+    password: str
+
+
+class UsersReauthenticateResultAdditionalUserInfoAlways(TypedDict):
+    providerId: str
+    isNewUser: bool
+
+
+class UsersReauthenticateResultAdditionalUserInfo(UsersReauthenticateResultAdditionalUserInfoAlways, total=False):
+    """Further facts about the sign-in."""
+    username: str
+    profile: Dict[str, Any]
+
+
+class UsersReauthenticateResultAlways(TypedDict):
+    user: User
+    additionalUserInfo: UsersReauthenticateResultAdditionalUserInfo
+
+
+class UsersReauthenticateResult(UsersReauthenticateResultAlways, total=False):
+    flow: str
+
+
+class UsersCreateParamsAlways(TypedDict):
+    email: str
+    password: str
+
+
+class UsersCreateParams(UsersCreateParamsAlways, total=False):
+    """Makes a user with an e-mail address and a password, and signs it in."""
+    displayName: str
+    photo: str
+
+
+class UsersCreateResultAdditionalUserInfoAlways(TypedDict):
+    providerId: str
+    isNewUser: bool
+
+
+class UsersCreateResultAdditionalUserInfo(UsersCreateResultAdditionalUserInfoAlways, total=False):
+    """Further facts about the sign-in."""
+    username: str
+    profile: Dict[str, Any]
+
+
+class UsersCreateResult(TypedDict):
+    user: User
+    additionalUserInfo: UsersCreateResultAdditionalUserInfo
+
+
+class UsersSignInWithPasswordParams(TypedDict):
+    """Signs in the user with this e-mail address and password."""
+    email: str
+    password: str
+
+
+class UsersSignInWithPasswordResultAdditionalUserInfoAlways(TypedDict):
+    providerId: str
+    isNewUser: bool
+
+
+class UsersSignInWithPasswordResultAdditionalUserInfo(
+    UsersSignInWithPasswordResultAdditionalUserInfoAlways, total=False
+):
+    """Further facts about the sign-in."""
+    username: str
+    profile: Dict[str, Any]
+
+
+class UsersSignInWithPasswordResult(TypedDict):
+    user: User
+    additionalUserInfo: UsersSignInWithPasswordResultAdditionalUserInfo
+
+
+class UsersUpdateParams(TypedDict, total=False):
+    """Changes the current user. Another address or password needs a recent sign-in."""
+    displayName: str
+    photo: str
+    email: str
+    password: str
+    user: str
+
+
+class UsersUpdateResult(TypedDict):
+    user: User
+
+
+class UsersCurrentParams(TypedDict):
+    """The application's current user. It stays signed in after the process."""
+
+
+class UsersCurrentResult(TypedDict, total=False):
+    user: User
+
+
+class UsersListParams(TypedDict, total=False):
+    """The users of the application's directory, in order of making."""
+    everyDirectory: bool
+    limit: int
+    cursor: str
+
+
+class UsersListResultAlways(TypedDict):
+    users: List[User]
+
+
+class UsersListResult(UsersListResultAlways, total=False):
+    nextCursor: str
+
+
+class UsersProvidersForEmailParams(TypedDict):
+    """The providers by which the user with this e-mail address signs in."""
+    email: str
+
+
+class UsersProvidersForEmailResult(TypedDict):
+    providers: List[str]
+
+
+class UsersUnlinkParamsAlways(TypedDict):
+    provider: str
+
+
+class UsersUnlinkParams(UsersUnlinkParamsAlways, total=False):
+    """Unlinks a provider's identity, or the password, from the current user."""
+    evenTheLast: bool
+    user: str
+
+
+class UsersUnlinkResult(TypedDict):
+    user: User
+
+
+class UsersSignOutParams(TypedDict):
+    """Signs the application's current user out. Without one nothing happens."""
+
+
+class UsersSignOutResult(TypedDict):
+    pass
+
+
+class UsersDeleteParams(TypedDict, total=False):
+    """Removes the current user from the directory. Needs a recent sign-in. The accounts stay."""
+    user: str
+
+
+class UsersDeleteResult(TypedDict):
+    pass
+
+
+class StoreAddKeySlotParams(TypedDict):
+    """Adds a key slot, or replaces the one of the same kind. A passphrase comes from --passphrase-fd or a
+    prompt."""
+    kind: Literal["keyfile", "passphrase", "secretservice"]
+
+
+class StoreAddKeySlotResult(TypedDict):
+    slots: List[str]
+
+
+class StoreRemoveKeySlotParams(TypedDict):
+    """Removes a key slot, except the last one. A key file is kept."""
+    kind: Literal["keyfile", "passphrase", "secretservice", "fd"]
+
+
+class StoreRemoveKeySlotResult(TypedDict):
+    slots: List[str]
+
+
+class AuditListParams(TypedDict, total=False):
+    """The credentials that applications received, the newest first. Never contains the credential itself."""
+    application: str
+    provider: str
+    account: str
+    method: str
+    since: int
+    before: int
+    limit: int
+    cursor: str
+
+
+class AuditListResultAlways(TypedDict):
+    entries: List[AuditEntry]
+
+
+class AuditListResult(AuditListResultAlways, total=False):
+    nextCursor: str
+
+
+class AuditPruneParams(TypedDict):
+    """Removes the entries of the audit trail before a time."""
+    before: int
+
+
+class AuditPruneResult(TypedDict):
+    removed: int
+
+
+class PromptAnswerParamsAlways(TypedDict):
+    prompt: str
+    action: Literal["accept", "decline", "cancel"]
+
+
+class PromptAnswerParams(PromptAnswerParamsAlways, total=False):
+    """Answers an open prompt. The same answer again is accepted, a different one is refused."""
+    account: str
+    redirectURL: str
+    text: str
+    passphrase: str
+    username: str
+    password: str
+    remember: bool
+
+
+class PromptAnswerResult(TypedDict):
+    pass
+
+
+class PromptListParams(TypedDict, total=False):
+    """The open prompts as they were announced."""
+    limit: int
+    cursor: str
+
+
+class PromptListResultAlways(TypedDict):
+    prompts: List[Prompt]
+
+
+class PromptListResult(PromptListResultAlways, total=False):
+    nextCursor: str
+
+
+class NetworkStatusParams(TypedDict):
+    """Whether this machine is online. Information only: no request is refused because of it."""
+
+
+class NetworkStatusResult(TypedDict, total=False):
+    online: bool
+
+
+class AccountsCheckServerParams(TypedDict):
+    """Connects to the person's own server of an account without sending a request, and returns its certificate."""
+    account: str
+
+
+class AccountsCheckServerResultAlways(TypedDict):
+    server: str
+
+
+class AccountsCheckServerResult(AccountsCheckServerResultAlways, total=False):
+    publicKey: str
+    fault: Literal["selfSigned", "unknownAuthority", "expired", "notYetValid", "otherHost", "untrusted"]
+    certificateEndsAt: int
+    expired: bool
+    accepted: bool
+
+
+class StoreStatusParams(TypedDict):
+    """The path of the store, the protection of its key, and its sizes."""
+
+
+class StoreStatusResultAlways(TypedDict):
+    exists: bool
+    protection: str
+    slots: List[str]
+    schema: int
+    revision: int
+    accounts: int
+    databaseBytes: int
+    journalBytes: int
+    readOnly: bool
+    keyUses: int
+    memoryLocked: bool
+
+
+class StoreStatusResult(StoreStatusResultAlways, total=False):
+    path: str
+    holder: int
+    sqlite: str
+
+
+class StoreCheckParams(TypedDict):
+    """Checks the store: reads all of it and opens every sealed value."""
+
+
+class StoreCheckResultFindingsAlways(TypedDict):
+    kind: Literal["damage", "orphan", "undecryptable", "bindingMismatch", "keyUnavailable"]
+    message: str
+
+
+class StoreCheckResultFindings(StoreCheckResultFindingsAlways, total=False):
+    account: str
+
+
+class StoreCheckResult(TypedDict):
+    sound: bool
+    accounts: int
+    sealedValues: int
+    countFindings: int
+    findings: List[StoreCheckResultFindings]
+
+
+class StoreBackupParams(TypedDict):
+    """Copies the store while it is in use. The secrets in the copy do not open without one of its key slots."""
+    path: str
+
+
+class StoreBackupResult(TypedDict):
+    path: str
+    bytes: int
+    includesKey: bool
+
+
+class StoreRotateKeyParams(TypedDict):
+    """Seals all values with a new key. The key file still opens that key and is not changed."""
+
+
+class StoreRotateKeyResult(TypedDict):
+    sealedValues: int
+    slots: List[str]
+    droppedSlots: List[str]
+
+
+class TestAdvanceClockParams(TypedDict):
+    """Moves this process's clock and wakes its timers. Only with --test."""
+    seconds: int
+
+
+class TestAdvanceClockResult(TypedDict):
+    pass
+
+
+PromptOpenedParams = Prompt
+
+
+class PromptClosedParams(TypedDict):
+    """A prompt no longer needs an answer."""
+    prompt: str
+    outcome: Literal["accepted", "declined", "cancelled", "expired", "satisfied"]
+
+
+class AuthProgressParams(TypedDict):
+    """The progress of a flow."""
+    flow: str
+    stage: Literal[
+        "access", "selecting", "awaitingPerson", "discovering", "requesting", "exchanging", "verifying", "saving",
+        "awaitingPort", "awaitingSignIn"
+    ]
+
+
+class AuthCompletedParamsAlways(TypedDict):
+    flow: str
+
+
+class AuthCompletedParams(AuthCompletedParamsAlways, total=False):
+    """The outcome of a detached flow, exactly once."""
+    account: str
+    emailVerified: bool
+    profile: Dict[str, Any]
+    credential: Credential
+    error: Error
+
+
+class AccountsChangedParamsChanges(TypedDict):
+    account: str
+    change: Literal["added", "removed", "updated", "health"]
+
+
+class AccountsChangedParamsAlways(TypedDict):
+    revision: int
+    changes: List[AccountsChangedParamsChanges]
+
+
+class AccountsChangedParams(AccountsChangedParamsAlways, total=False):
+    """Accounts were added, removed or changed."""
+    reload: bool
+
+
+class AccessChangedParamsAlways(TypedDict):
+    revision: int
+
+
+class AccessChangedParams(AccessChangedParamsAlways, total=False):
+    """An access decision was made or removed."""
+    application: str
+    provider: str
+    reload: bool
+
+
+class UsersChangedParamsChanges(TypedDict):
+    user: str
+    change: Literal["added", "removed", "updated", "signedIn", "signedOut"]
+
+
+class UsersChangedParamsAlways(TypedDict):
+    revision: int
+    changes: List[UsersChangedParamsChanges]
+
+
+class UsersChangedParams(UsersChangedParamsAlways, total=False):
+    """Users of the application's directory changed; for capabilities.users alone, first after initialize."""
+    reload: bool
+
+
+class CredentialsRefreshedParamsAlways(TypedDict):
+    account: str
+    tokenType: str
+    scopes: List[str]
+
+
+class CredentialsRefreshedParams(CredentialsRefreshedParamsAlways, total=False):
+    """A new token replaced the previous one."""
+    expiresAt: int
+
+
+class CredentialsRefreshFailedParamsAlways(TypedDict):
+    account: str
+    error: Error
+
+
+class CredentialsRefreshFailedParams(CredentialsRefreshFailedParamsAlways, total=False):
+    """A credential is no longer refreshed in the background; the next credentials.get tries again."""
+    resource: str
+
+
+class NetworkChangedParams(TypedDict):
+    """The machine went on or offline; for capabilities.network alone."""
+    online: bool
+
+
+class StoreProgressParams(TypedDict):
+    """The progress of a long operation on the store."""
+    request: Any
+    method: str
+    done: int
+    total: int
