@@ -169,11 +169,15 @@ public final class Server: Sendable {
   var catalog: ProviderCatalog { added.catalog }
 
   /// The engine with the current catalogue.
-  var einlass: Einlass { Einlass(catalog: catalog, store: store, effects: effects) }
+  var einlass: Einlass {
+    Einlass(catalog: catalog, store: store, effects: effects.speaking(session.frontEnd.locale))
+  }
 
   /// The engine for a network method, with a limit of 30 s for all its requests together.
   var budgetedEinlass: Einlass {
-    Einlass(catalog: catalog, store: store, effects: effects.within(seconds: 30))
+    Einlass(
+      catalog: catalog, store: store,
+      effects: effects.within(seconds: 30).speaking(session.frontEnd.locale))
   }
 
   /// Refreshes a handed-out token while this process runs, if the token expires, and announces each

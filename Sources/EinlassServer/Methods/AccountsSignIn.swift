@@ -103,6 +103,7 @@ extension Server {
       application: frontEnd.application, registration: registration(for: frontEnd, at: provider),
       provider: provider)
     request.applicationTitle = frontEnd.title
+    request.locale = frontEnd.locale
     request.account = params[Params.account]
     request.flowKind = params[.flowKind]
     request.assertionFrom = params[Params.assertionFrom]
