@@ -4,8 +4,11 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 // curl.h wraps some functions in type-checking macros. The table needs the functions themselves.
@@ -94,6 +97,27 @@ CURLcode ccurl_set_bytes(CURL *easy, CURLoption option, const void *bytes, size_
 
 CURLcode ccurl_set_callback(CURL *easy, CURLoption option, curl_write_callback value) {
   return table.easy_setopt(easy, option, value);
+}
+
+CURLcode ccurl_set_opening(CURL *easy, curl_opensocket_callback value) {
+  return table.easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, value);
+}
+
+size_t ccurl_address_bytes(const struct curl_sockaddr *address, unsigned char bytes[16]) {
+  if (address->family == AF_INET && address->addrlen >= sizeof(struct sockaddr_in)) {
+    memcpy(bytes, &((const struct sockaddr_in *)&address->addr)->sin_addr, 4);
+    return 4;
+  }
+  // The structure of libcurl has room for longer addresses than its member says.
+  if (address->family == AF_INET6 && address->addrlen >= sizeof(struct sockaddr_in6)) {
+    memcpy(bytes, (const char *)&address->addr + offsetof(struct sockaddr_in6, sin6_addr), 16);
+    return 16;
+  }
+  return 0;
+}
+
+curl_socket_t ccurl_socket(const struct curl_sockaddr *address) {
+  return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
 long ccurl_get_long(CURL *easy, CURLINFO info) {

@@ -214,6 +214,7 @@ public struct AccountStore: Sendable {
   public var maintenance: StoreMaintenance
   public var begunRenewals: BegunRenewals
   public var failedSignIns: FailedSignIns
+  public var avatars: AvatarFiles
   public var ownServers: OwnServerStore
   public var users: UserStore
 
@@ -242,6 +243,7 @@ public struct AccountStore: Sendable {
     maintenance: StoreMaintenance,
     begunRenewals: BegunRenewals,
     failedSignIns: FailedSignIns,
+    avatars: AvatarFiles,
     ownServers: OwnServerStore,
     users: UserStore
   ) {
@@ -263,6 +265,7 @@ public struct AccountStore: Sendable {
     self.maintenance = maintenance
     self.begunRenewals = begunRenewals
     self.failedSignIns = failedSignIns
+    self.avatars = avatars
     self.ownServers = ownServers
     self.users = users
   }

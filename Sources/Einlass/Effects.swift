@@ -85,6 +85,19 @@ public struct Effects: Sendable {
     throw Problem(.cancelled, "The request was cancelled. The request to the provider continues.")
   }
 
+  /// Returns the same effects, with every request in this language of the person (RFC 9110, section
+  /// 12.5.4).
+  public func speaking(_ language: LanguageTag?) -> Effects {
+    guard let language else { return self }
+    var effects = self
+    effects.send = { [send] request throws(Problem) in
+      var request = request
+      request.headers.append(.init("Accept-Language", language.text))
+      return try await send(request)
+    }
+    return effects
+  }
+
   /// Returns the same effects with a common time budget for all requests from now on.
   public func within(seconds: Int64) -> Effects {
     let (deadline, send, now) = (now() + seconds, send, now)

@@ -21,6 +21,9 @@ public struct HTTPRequest: Sendable, Equatable {
   public var identity: ClientIdentity?
   /// The trust of the account in its own server.
   public var trust = ServerTrust()
+  /// Whether the server must have an address that the whole internet reaches. The address is checked
+  /// after the look-up of the name, before anything is sent to it; through a proxy it is not known.
+  public var needsPublicAddress = false
   /// The cookies to send, in libcurl's format, if the response's cookies are wanted; `nil` to
   /// neither send nor take cookies.
   public var cookies: [String]?

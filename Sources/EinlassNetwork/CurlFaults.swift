@@ -12,6 +12,8 @@ enum TransferFault: Error {
   case badAddress
   /// Plain http to another machine.
   case insecureAddress
+  /// The server has an address that is not public, and the request needs a public one.
+  case notPublic
   /// A header with characters that could start another header.
   case unsoundHeader
   /// The head or body exceeds its limit.
@@ -203,6 +205,11 @@ extension TransferFault {
     case .insecureAddress: NetworkCode.requiresSecureConnection.problem(host)
     case .tooLarge: NetworkCode.dataLengthExceedsMaximum.problem(host)
     case .unaskedCoding: NetworkCode.cannotDecodeContent.problem(host)
+    case .notPublic:
+      Problem(
+        .unsafeURL,
+        "\(host) is not a public server: its address belongs to this machine or to its network.",
+        detail: Problem.notPublic)
     case .unsoundHeader:
       NetworkCode.unknown.problem(
         host, "A request to \(host) was not sent, because a header of it held a line break.")

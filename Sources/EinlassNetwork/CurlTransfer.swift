@@ -29,6 +29,8 @@ typealias CurlHandle = UnsafeMutableRawPointer
   private var handle: CurlHandle?
   private var headers: UnsafeMutablePointer<curl_slist>?
   private var answer: CurlAnswer
+  /// Whether the server had an address that is not public.
+  private var hasRefusedAddress = false
   /// libcurl's description of an error.
   private var errorText: UnsafeMutablePointer<CChar>?
 
@@ -90,6 +92,7 @@ typealias CurlHandle = UnsafeMutableRawPointer
       return .success(HTTPResponse(status: 0, body: unsafe certificate(in: handle)))
     }
     guard code == CURLE_OK, answer.hasWholeHead else {
+      guard !hasRefusedAddress else { return .failure(.notPublic) }
       let fault = code == CURLE_OK ? CURLE_PARTIAL_FILE : code
       var report = unsafe CurlReport(fault, of: handle)
       report.alert = unsafe errorText.flatMap { unsafe TLSAlert(inErrorText: String(cString: $0)) }
@@ -174,7 +177,10 @@ extension CurlTransfer {
       texts += [CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO].map { ($0, file) }
       texts += [CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH].map { ($0, "/etc/ssl/certs") }
     }
-    if request.address.isLoopback {
+    if request.needsPublicAddress {
+      texts += [(CURLOPT_PROXY, onlyProxy ?? ""), (CURLOPT_NOPROXY, "")]
+      try unsafe attachAddressCheck(handle)
+    } else if request.address.isLoopback {
       texts.append((CURLOPT_PROXY, ""))
     } else if let proxy = configuration.proxy {
       texts.append((CURLOPT_PROXY, proxy))
@@ -270,6 +276,43 @@ extension CurlTransfer {
         return unsafe CurlTransfer.behind(transfer)?.answer.takeHeaderLine(line) == true
           ? count : -1
       })
+  }
+
+  /// The proxy of a request to a public address, without the exceptions of `no_proxy`: they are hosts
+  /// of the own network.
+  private var onlyProxy: String? {
+    let variables = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+    let proxy = configuration.proxy ?? variables.lazy.compactMap(Environment.value).first
+    return proxy == "" ? nil : proxy
+  }
+
+  /// Checks each address before libcurl connects to it. With a proxy the address would be that of the
+  /// proxy, because the proxy looks up the name.
+  private func attachAddressCheck(_ handle: CurlHandle) throws(TransferFault) {
+    // Another request may have opened a connection to the same host without the check.
+    for option in [CURLOPT_FRESH_CONNECT, CURLOPT_FORBID_REUSE] {
+      try check(unsafe ccurl_set_long(handle, option, 1))
+    }
+    guard onlyProxy == nil else { return }
+    let myself = unsafe Unmanaged.passUnretained(self).toOpaque()
+    try check(unsafe ccurl_set_pointer(handle, CURLOPT_OPENSOCKETDATA, myself))
+    try check(
+      unsafe ccurl_set_opening(handle) { transfer, _, address in
+        guard let transfer = unsafe CurlTransfer.behind(transfer), let address = unsafe address,
+          unsafe transfer.mayConnect(to: address)
+        else { return CURL_SOCKET_BAD }
+        return unsafe ccurl_socket(address)
+      })
+  }
+
+  private func mayConnect(to address: UnsafePointer<curl_sockaddr>) -> Bool {
+    var bytes = [UInt8](repeating: 0, count: 16)
+    let count = unsafe ccurl_address_bytes(address, &bytes)
+    guard PublicAddress.contains(Array(bytes.prefix(count))) else {
+      hasRefusedAddress = true
+      return false
+    }
+    return true
   }
 
   private static func behind(_ pointer: UnsafeMutableRawPointer?) -> CurlTransfer? {

@@ -33,6 +33,7 @@ extension Server {
       credentialsReject(self).unlocking(self, after: registrationCheck()).configured(self),
       credentialsSign(self).unlocking(self, after: registrationCheck { _ in [.clientID] })
         .configured(self),
+      avatarsGet(self).configured(self),
       servicesResolve(self).configured(self),
       verify(self).unlocking(
         self, if: { $0[.verifiedAccount] != nil }, after: registrationCheck(\.verificationNeeds)

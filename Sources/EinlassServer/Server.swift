@@ -180,7 +180,8 @@ public final class Server: Sendable {
   var budgetedEinlass: Einlass { engine(effects.within(seconds: 30)) }
 
   private func engine(_ effects: Effects) -> Einlass {
-    var einlass = Einlass(catalog: catalog, store: store, effects: effects)
+    var einlass = Einlass(
+      catalog: catalog, store: store, effects: effects.speaking(session.frontEnd.locale))
     einlass.signInsGrantAccess = !configuration.asksForAccess
     return einlass
   }

@@ -91,9 +91,14 @@ extension SafeDirectory {
 
   /// Replaces or creates a private file with these bytes, completely and durably or not at all. A
   /// temporary file of an earlier attempt is removed first.
-  public func replace(_ name: String, _ bytes: [UInt8], temporaryName: String) throws(FileError) {
+  ///
+  /// - Parameter modifiedAtSeconds: the modification time since 1970; `nil` for the present.
+  public func replace(
+    _ name: String, _ bytes: [UInt8], temporaryName: String, modifiedAtSeconds: Int64? = nil
+  ) throws(FileError) {
     try replace(name, temporaryName: temporaryName) { file throws(FileError) in
       try file.write(bytes)
+      if let modifiedAtSeconds { try file.setModified(modifiedAtSeconds) }
       return true
     }
   }
@@ -104,6 +109,11 @@ extension SafeDirectory {
 
     func write(_ bytes: [UInt8]) throws(FileError) {
       try writeAll(bytes, to: descriptor, path: path)
+    }
+
+    fileprivate func setModified(_ seconds: Int64) throws(FileError) {
+      let times = [timespec](repeating: timespec(tv_sec: Int(seconds), tv_nsec: 0), count: 2)
+      guard unsafe futimens(descriptor, times) == 0 else { throw .last(path: path) }
     }
   }
 

@@ -40,6 +40,7 @@ import Testing
       maintenance: StoreMaintenance(failing: unused),
       begunRenewals: .none,
       failedSignIns: .none,
+      avatars: AvatarFiles(failing: unused),
       ownServers: OwnServerStore(failing: unused), users: UserStore(failing: unused))
   }
 

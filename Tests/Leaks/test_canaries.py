@@ -146,6 +146,7 @@ def live(session, canaries, provider, folder):
     session.call("credentials.sign", account=twitter, method="GET", url=provider.base + "/1.1/a.json")
     session.call("credentials.sign", account=facebook, method="GET", url=provider.base + "/me")
     session.call("accounts.checkServer", account=twitter)
+    session.call("avatars.get", account=twitter)
     for account in (twitter, facebook):
         for method in ("credentials.get", "credentials.reject", "accounts.renew", "credentials.get", "accounts.explain",
                        "accounts.setPreferred"):

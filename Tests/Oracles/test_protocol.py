@@ -145,6 +145,7 @@ def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_pat
     session.call("test.advanceClock", seconds=1)
     session.call("store.status")
     session.call("network.status")
+    assert session.call("avatars.get", account=signed_in) == {}
     session.call("settings.get", provider="fcsdk")
 
     user = session.call("users.create", email="ada@example.org", password="difference")["user"]

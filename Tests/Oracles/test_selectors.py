@@ -41,7 +41,7 @@ def nearly(name):
 
 
 USES = [("credentials.get", {}), ("credentials.reject", {}), ("accounts.renew", {}), ("accounts.signOut", {"revoke": False}),
-        ("credentials.sign", {"method": "GET", "url": "https://api.example.com/"}), ("accounts.remove", {}),
+        ("credentials.sign", {"method": "GET", "url": "https://api.example.com/"}), ("accounts.remove", {}), ("avatars.get", {}),
         ("accounts.update", {"displayName": "taken over"}), ("auth.perform", {"provider": "facebook", "interactive": "never"}),
         ("accounts.setPreferred", {"provider": "facebook"}), ("verify", {"provider": "facebook"})]
 

@@ -12,6 +12,7 @@ public final class ScriptedStore: Sendable {
     var leases: [String] = []
     var refusals: [OwnServerStore.Login: (OwnServerStore.Refusals, Secret)] = [:]
     var settings: [[String]: ServerSettings] = [:]
+    var avatars: [String: KeptAvatar] = [:]
     var watch: (@Sendable (String) -> Void)?
 
     func note(_ event: String) { watch?(event) }
@@ -77,6 +78,12 @@ public final class ScriptedStore: Sendable {
   public var begunRenewals: Set<BegunRenewal> {
     get { state.withLock { $0.begunRenewals } }
     set { state.withLock { $0.begunRenewals = newValue } }
+  }
+
+  /// The kept pictures by their web address.
+  public var avatars: [String: KeptAvatar] {
+    get { state.withLock { $0.avatars } }
+    set { state.withLock { $0.avatars = newValue } }
   }
 
   /// The store as the domain sees it.
@@ -198,6 +205,17 @@ public final class ScriptedStore: Sendable {
         end: { [self] begun in state.withLock { _ = $0.begunRenewals.remove(begun) } },
         all: { [self] in begunRenewals }),
       failedSignIns: .none,
+      avatars: AvatarFiles(
+        kept: { [self] address in state.withLock { $0.avatars[address] } },
+        keep: { [self] address, avatar, now in
+          let kept = KeptAvatar(path: "/\(address)", format: avatar.format, fetchedAt: now)
+          state.withLock { $0.avatars[address] = kept }
+          return kept
+        },
+        keepOnly: { [self] addresses in
+          guard let used = try? addresses() else { return }
+          state.withLock { state in state.avatars = state.avatars.filter { used.contains($0.key) } }
+        }),
       ownServers: ownServers,
       users: UserStore(
         failing: Problem(.internal, "The users are tested with a store in memory.")))

@@ -38,6 +38,13 @@ CURLcode ccurl_set_pointer(CURL *easy, CURLoption option, const void *value);
 /// Without `copies`, the bytes must outlive the transfer.
 CURLcode ccurl_set_bytes(CURL *easy, CURLoption option, const void *bytes, size_t count, int copies);
 CURLcode ccurl_set_callback(CURL *easy, CURLoption option, curl_write_callback value);
+/// The callback gets the pointer of CURLOPT_OPENSOCKETDATA.
+CURLcode ccurl_set_opening(CURL *easy, curl_opensocket_callback value);
+/// Returns the number of bytes of an IPv4 or IPv6 address, and writes them in network order; 0 for
+/// any other address.
+size_t ccurl_address_bytes(const struct curl_sockaddr *address, unsigned char bytes[16]);
+/// Returns a socket for the address as libcurl itself opens it, or CURL_SOCKET_BAD.
+curl_socket_t ccurl_socket(const struct curl_sockaddr *address);
 /// Returns 0 if libcurl does not know the value.
 long ccurl_get_long(CURL *easy, CURLINFO info);
 /// Returns 0 if libcurl does not know the value.

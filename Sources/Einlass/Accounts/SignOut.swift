@@ -80,6 +80,7 @@ struct SignOut {
     case .account:
       revocation = Revocation(revision: try store.remove(account.id, .usual))
       lease?.forget()
+      store.forgetUnusedAvatars()
     }
     switch credentials {
     case .failure(let problem): revocation.leave("credentials", problem.message)

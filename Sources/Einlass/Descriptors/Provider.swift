@@ -43,6 +43,8 @@ public struct Provider: Sendable, Equatable {
   public private(set) var name: String
   /// Other ids of the provider, for example those of Firebase Authentication.
   public private(set) var aliases: [String]
+  /// The page of the service for people: an https address.
+  public private(set) var homepage: String?
   public let setup: Setup
   /// The hosts that take the provider's tokens, besides the origins of its requests.
   public let hosts: [ServedHost]
@@ -58,6 +60,8 @@ public struct Provider: Sendable, Equatable {
   public let takesClientMetadata: Bool
   /// In order of preference.
   private(set) var flows: [FlowDescriptor]
+  /// The parameter for the language of the provider's page; `nil` if the page takes none.
+  let locale: LocaleDescriptor?
   let permissions: PermissionsDescriptor
   /// The short names for lists of scopes.
   public let scopeNames: ScopeNames
@@ -108,10 +112,9 @@ public struct Provider: Sendable, Equatable {
 
 extension Provider {
   private static let members = [
-    "id", "name", "aliases", "setup", "hosts", "retired", "accounts", "version", "registration",
-    "dynamicRegistration", "clientMetadata", "permissions", "scopeNames", "identity", "flows",
-    "verify", "revoke", "errors",
-    "like", "origins",
+    "id", "name", "aliases", "homepage", "setup", "hosts", "retired", "accounts", "version",
+    "registration", "dynamicRegistration", "clientMetadata", "locale", "permissions", "scopeNames",
+    "identity", "flows", "verify", "revoke", "errors", "like", "origins",
   ]
 
   /// Reads a descriptor. Throws a fault with provider and JSON pointer.
@@ -128,6 +131,7 @@ extension Provider {
     }
     name = try reader.name("name")
     aliases = try Self.aliases(beside: id, in: reader)
+    homepage = try reader.optional("homepage", reader.address)?.text
     let setup = try reader.object("setup", members: ["documentation", "redirect", "notes"])
     self.setup = try Setup(
       documentation: setup.address("documentation").text,
@@ -145,6 +149,7 @@ extension Provider {
       try DynamicRegistration(name, in: reader)
     }
     takesClientMetadata = try reader.bool("clientMetadata", default: false)
+    locale = try LocaleDescriptor("locale", in: reader)
     permissions = try PermissionsDescriptor("permissions", in: reader)
     scopeNames = try ScopeNames("scopeNames", in: reader)
     identity = try reader.optional("identity") { name throws(DescriptorReader.Fault) in
@@ -216,7 +221,7 @@ extension Provider {
 
   func renamed(id: String, name: String) -> Provider {
     var provider = self
-    (provider.id, provider.name, provider.aliases) = (id, name, [])
+    (provider.id, provider.name, provider.aliases, provider.homepage) = (id, name, [], nil)
     return provider
   }
 
@@ -224,14 +229,15 @@ extension Provider {
   /// only moved ones remain, because the tokens of another server are not for the other hosts.
   func relocated(_ move: (WebAddress) -> WebAddress) -> Provider {
     return Provider(
-      id: id, name: name, aliases: aliases, setup: setup,
+      id: id, name: name, aliases: aliases, homepage: homepage, setup: setup,
       hosts: isMoved(by: move) ? hosts.compactMap { $0.relocated(move) } : hosts,
       isRetired: isRetired, hasOneAccount: hasOneAccount,
       registrationNeeds: registrationNeeds,
       dynamicRegistration: dynamicRegistration?.relocated(move),
       takesClientMetadata: takesClientMetadata,
       flows: flows.map { $0.relocated(move) },
-      permissions: permissions, scopeNames: scopeNames, identity: identity?.relocated(move),
+      locale: locale, permissions: permissions, scopeNames: scopeNames,
+      identity: identity?.relocated(move),
       verification: verification?.relocated(move), revocation: revocation?.relocated(move),
       errors: errors)
   }

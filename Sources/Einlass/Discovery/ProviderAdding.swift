@@ -229,6 +229,7 @@ extension ServerMetadata {
       "registration": clientAuthentications.areMutualTLS
         ? ["clientId", "certificate", "privateKey"] : ["clientId"],
       "clientMetadata": takesClientMetadata ? true : nil,
+      "locale": isOpenID ? ["parameter": "ui_locales"] : nil,
       "dynamicRegistration": registrationEndpoint.map { endpoint in
         ["url": .string(endpoint.text), "clientAuthentication": .string(registered.rawValue)]
       },

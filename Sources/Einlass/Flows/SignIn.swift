@@ -22,6 +22,7 @@ struct SignIn {
   func run() async throws(Problem) -> AccountStore.Added {
     let kind = try kind()
     let pageParameters = try request.pageParameters()
+    let localized = pageParameters + request.localeParameters(at: provider)
     var skipped: [String] = []
     var missing: [Prompt.Kind] = []
     for flow in provider.signInFlows(kind) {
@@ -33,11 +34,11 @@ struct SignIn {
           missing += lacking ?? []
           skipped.append("\(flow.kind.rawValue) needs prompts that this front end cannot show")
         case .authorizationCode(let descriptor):
-          return try await authorizationCode(descriptor, interactiveFlow(flow, pageParameters))
+          return try await authorizationCode(descriptor, interactiveFlow(flow, localized))
         case .deviceCode(let descriptor):
           return try await deviceCode(descriptor, interactiveFlow(flow, pageParameters))
         case .oauth1(let descriptor):
-          return try await threeLegged(descriptor, interactiveFlow(flow, pageParameters))
+          return try await threeLegged(descriptor, interactiveFlow(flow, localized))
         case .clientCredentials(let descriptor):
           return try await clientCredentials(descriptor, interactiveFlow(flow, pageParameters))
         case .jwtBearer(let endpoint):

@@ -1,3 +1,5 @@
+internal import EinlassJSON
+
 /// The parameters of a sign-in at a provider: `accounts.signIn` of the protocol.
 public struct SignInRequest: Sendable {
   /// The application's id, as it named itself.
@@ -34,6 +36,8 @@ public struct SignInRequest: Sendable {
   public var isStepUp = false
   /// Added unchanged to the authorization request or the device authorization request.
   public var customParameters: [Parameter] = []
+  /// The language of the provider's page; `nil` for the page's own choice.
+  public var locale: LanguageTag?
   /// The server of the person's own, and the user name there: for `passwordSession`.
   public var server: Server?
   public var username: String?
@@ -114,5 +118,14 @@ public struct SignInRequest: Sendable {
       parameters.append(parameter)
     }
     return parameters
+  }
+
+  /// Returns the parameter for the language of the page; nothing if the provider takes none, and if a
+  /// custom parameter has its name.
+  func localeParameters(at provider: Provider) -> [Parameter] {
+    guard let locale, let parameter = provider.locale?.parameter(locale),
+      !customParameters.contains(where: { sameBytes($0.name.lowercased(), parameter.name) })
+    else { return [] }
+    return [parameter]
   }
 }

@@ -112,6 +112,7 @@ extension Server {
       application: frontEnd.application, registration: registration(for: frontEnd, at: provider),
       provider: provider)
     request.applicationTitle = frontEnd.title
+    request.locale = frontEnd.locale
     request.granted = { [weak self] grant, account in
       self?.audit.note(
         AuditEvent(

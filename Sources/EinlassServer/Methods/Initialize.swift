@@ -34,6 +34,10 @@ func initialize(_ server: Server) -> Method {
       guard params[Params.protocolVersion] >= 1 else {
         throw RPCError(.unsupportedVersion, data: ["supported": [1]])
       }
+      guard params[Params.locale].map({ LanguageTag($0) != nil }) ?? true else {
+        throw .invalidParams(
+          path: "/locale", expected: "a language tag such as de or pt-BR (RFC 5646)")
+      }
       if let processID = params[Params.processID] {
         guard call.peer.watchProcess(Int32(processID)) else {
           throw .invalidParams(path: "/processId", expected: "the id of a running process")
@@ -83,7 +87,9 @@ private enum Params {
   static let applications = TypedField.optional(
     "applications", .map(.registration), default: [:],
     "Its own registrations, by provider; never stored.")
-  static let locale = TypedField.optional("locale", .identifier, "The person's language.")
+  static let locale = TypedField.optional(
+    "locale", .string(maxBytes: 64),
+    "The person's language, for the pages of providers: a language tag such as de or pt-BR.")
 }
 
 private enum Client {
@@ -155,6 +161,7 @@ extension Session.FrontEnd {
     let client = params[Params.client]
     application = client[Client.name]
     title = client[Client.title]
+    locale = params[Params.locale].flatMap(LanguageTag.init)
     wantsChangeNotifications = params[Params.capabilities][wantsChanges]
     wantsNetworkNotifications = params[Params.capabilities][wantsNetwork]
     wantsUserNotifications = params[Params.capabilities][wantsUsers]

@@ -9,6 +9,7 @@ final class Session: Sendable {
     /// name.
     var application = "anonymous"
     var title: String?
+    var locale: LanguageTag?
     var prompts: Set<Prompt.Kind> = []
     var wantsChangeNotifications = true
     var wantsNetworkNotifications = false

@@ -239,6 +239,7 @@ extension AccountStore {
       maintenance: maintenance,
       begunRenewals: begunRenewals,
       failedSignIns: failedSignIns,
+      avatars: avatars,
       ownServers: ownServers,
       users: users.afterEachChange { feed.look() })
   }

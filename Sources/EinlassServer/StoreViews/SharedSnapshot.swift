@@ -100,7 +100,7 @@ extension AccountStore {
       maintenance: maintenance,
       begunRenewals: begunRenewals,
       failedSignIns: failedSignIns,
-      ownServers: ownServers,
-      users: users.afterEachChange { shared.forget() })
+      avatars: avatars,
+      ownServers: ownServers, users: users.afterEachChange { shared.forget() })
   }
 }

@@ -83,6 +83,9 @@ private let conversation = #"""
   accounts.checkServer
   -> {"account":"a_ada"}
   <- {"server":"https://pbx.example.com:8443","publicKey":"sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=","certificateEndsAt":1790000000,"expired":false,"accepted":true}
+  avatars.get
+  -> {"account":"a_ada"}
+  <- {"path":"/home/ada/.local/share/einlass/store.avatars/a6f3.png","type":"image/png","fetchedAt":1790000000}
   access.list
   -> {}
   <- {"grants":[{"application":"editor","provider":"example","state":"granted","permissions":[],"changedAt":1790000000}]}

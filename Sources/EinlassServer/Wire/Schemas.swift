@@ -82,6 +82,7 @@ let components: Components = [
       .optional(
         "aliases", .array(.identifier, max: nil),
         "Other ids that parameters may name."),
+      .optional("homepage", .string(maxBytes: nil), "The page of the service for people."),
       .required("flowKinds", .array(Schema(FlowKind.self), max: nil), "In order of preference."),
       .required(
         "configured", .boolean, "Whether there is a registration, the caller's or a stored one."),

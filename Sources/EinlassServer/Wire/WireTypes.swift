@@ -43,6 +43,7 @@ extension JSONValue {
           "notes": provider.setup.notes.map(JSONValue.string),
         ])),
     ]
+    object["homepage"] = provider.homepage.map(JSONValue.string)
     if !provider.aliases.isEmpty { object["aliases"] = JSONValue(provider.aliases) }
     if !provider.hosts.isEmpty { object["hosts"] = .array(provider.hosts.map(JSONValue.init)) }
     if !provider.scopeNames.lists.isEmpty {

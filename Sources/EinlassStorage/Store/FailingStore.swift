@@ -23,6 +23,7 @@ extension AccountStore {
       maintenance: StoreMaintenance(failing: problem),
       begunRenewals: .none,
       failedSignIns: .none,
+      avatars: AvatarFiles(failing: problem),
       ownServers: OwnServerStore(failing: problem),
       users: UserStore(failing: problem))
   }

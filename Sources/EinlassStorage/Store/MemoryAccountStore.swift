@@ -66,6 +66,7 @@ public enum MemoryAccountStore {
         filePassphrase: filePassphraseDescriptor.map { KeyDescriptor(passphrase: $0) }),
       begunRenewals: .none,
       failedSignIns: .none,
+      avatars: AvatarFiles(failing: .nothingWritten),
       ownServers: .ofMemory(),
       users: .ofMemory { changes in memory.withLock { $0.record(changes) } })
   }

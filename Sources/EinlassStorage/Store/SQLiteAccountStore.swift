@@ -91,6 +91,7 @@ public enum SQLiteAccountStore {
       maintenance: .ofDatabase(file, keys: keys),
       begunRenewals: .beside(file.location),
       failedSignIns: .beside(file.location),
+      avatars: .beside(file.location),
       ownServers: .ofDatabase(file),
       users: .ofDatabase(file))
   }

@@ -18,6 +18,8 @@ struct StoreLocation: Sendable {
   var auditName: String { base + ".audit.jsonl" }
   /// The file of the user's additions to the provider catalogue.
   var providersName: String { base + ".providers.json" }
+  /// The folder of the pictures of accounts.
+  var avatarsName: String { base + ".avatars" }
   /// The name of a new database until it is complete.
   var temporaryName: String { name + ".new" }
   /// Returns the name of the backup before a migration from this schema.

@@ -64,6 +64,7 @@ struct ProviderCatalogTests {
   func everyProvider() throws {
     for provider in try ProviderCatalog.builtIn().providers {
       #expect(try WebAddress.parse(provider.setup.documentation).scheme == .https)
+      #expect(try WebAddress.parse(#require(provider.homepage)).scheme == .https)
       #expect(provider.setup.notes?.isEmpty == false, "\(provider.id)")
       for flow in provider.flows {
         #expect(!provider.origins(of: flow).isEmpty)
@@ -112,6 +113,16 @@ struct ProviderCatalogTests {
       ("[\"clientId\"]", "[\"clientID\"]", "example", "/providers/0/registration"),
       ("[\"clientId\"]", "[1]", "example", "/providers/0/registration/0"),
       ("https://example.org/docs", "ftp://x", "example", "/providers/0/setup/documentation"),
+      (#""setup":"#, #""homepage":"http://x","setup":"#, "example", "/providers/0/homepage"),
+      (#""setup":"#, #""locale":"hl","setup":"#, "example", "/providers/0/locale"),
+      (
+        #""setup":"#, #""locale":{"parameter":"mkt"},"setup":"#, "example",
+        "/providers/0/locale/parameter"
+      ),
+      (
+        #""setup":"#, #""locale":{"parameter":"hl","separator":"."},"setup":"#, "example",
+        "/providers/0/locale/separator"
+      ),
       (
         "https://api.example.org/me", "http://api.example.org/me", "example",
         "/providers/0/identity/request/url"

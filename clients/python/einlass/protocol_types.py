@@ -132,6 +132,7 @@ class NeededPrompt(NeededPromptAlways, total=False):
     returningTo: str
     expects: Literal["redirectURL", "pin"]
     added: List[str]
+    grantsAccess: bool
     server: str
     secure: bool
     port: int
@@ -205,8 +206,10 @@ class GrantAlways(TypedDict):
 
 
 class Grant(GrantAlways, total=False):
+    accounts: List[str]
     audience: Literal["onlyMe", "friends", "everyone"]
     includes: List[Literal["refreshToken"]]
+    applicationTitle: str
 
 
 class IdentityAlways(TypedDict):
@@ -335,6 +338,7 @@ class OpenURLPrompt(OpenURLPromptAlways, total=False):
     providerName: str
     resource: str
     returningTo: str
+    grantsAccess: bool
 
 
 class DeviceCodePromptAlways(TypedDict):
@@ -355,6 +359,7 @@ class DeviceCodePrompt(DeviceCodePromptAlways, total=False):
     providerName: str
     resource: str
     verificationUriComplete: str
+    grantsAccess: bool
 
 
 class EnterVerifierPromptAlways(TypedDict):
@@ -374,6 +379,7 @@ class EnterVerifierPrompt(EnterVerifierPromptAlways, total=False):
     resource: str
     again: bool
     returningTo: str
+    grantsAccess: bool
 
 
 class EnterPassphrasePromptAlways(TypedDict):
@@ -416,6 +422,7 @@ class EnterPasswordPrompt(EnterPasswordPromptAlways, total=False):
     again: bool
     mayRemember: bool
     secure: bool
+    grantsAccess: bool
 
 
 class TrustCertificatePromptAlways(TypedDict):
@@ -492,6 +499,7 @@ class ProviderAlways(TypedDict):
 
 class Provider(ProviderAlways, total=False):
     aliases: List[str]
+    homepage: str
     problem: Problem
     added: bool
     hosts: List[ProviderHosts]
@@ -1019,6 +1027,7 @@ class AccessSetParamsAlways(TypedDict):
 class AccessSetParams(AccessSetParamsAlways, total=False):
     """Grants or denies an application the use of a provider's accounts."""
     application: str
+    accounts: List[str]
     permissions: List[str]
     audience: Literal["onlyMe", "friends", "everyone"]
     includes: List[Literal["refreshToken"]]
@@ -1180,6 +1189,18 @@ class CredentialsSignResultAlways(TypedDict):
 
 class CredentialsSignResult(CredentialsSignResultAlways, total=False):
     dpop: str
+
+
+class AvatarsGetParams(TypedDict):
+    """The picture of an account as a file beside the store, fetched anew once a day. Sends no credential; needs
+    access."""
+    account: str
+
+
+class AvatarsGetResult(TypedDict, total=False):
+    path: str
+    type: Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
+    fetchedAt: int
 
 
 class ServicesResolveParams(TypedDict, total=False):
@@ -1870,6 +1891,20 @@ class AccessChangedParams(AccessChangedParamsAlways, total=False):
     """An access decision was made or removed."""
     application: str
     provider: str
+    reload: bool
+
+
+class ProvidersChangedParamsChanges(TypedDict):
+    provider: str
+    change: Literal["added", "updated", "removed", "configured"]
+
+
+class ProvidersChangedParamsAlways(TypedDict):
+    changes: List[ProvidersChangedParamsChanges]
+
+
+class ProvidersChangedParams(ProvidersChangedParamsAlways, total=False):
+    """Providers were added, replaced, removed, or got another registration."""
     reload: bool
 
 
