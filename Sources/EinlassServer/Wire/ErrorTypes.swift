@@ -126,7 +126,7 @@ extension Problem.Reason {
     case .bindingMismatch:
       "The account belongs to another address or registration than the one configured now."
     case .unsafeURL:
-      "The address is neither https nor loopback, or no provider is known to serve it."
+      "The address is neither https nor loopback, is not public although it has to be, or no provider is known to serve it."
     case .accountExists: "This account is in the store already."
     case .invalidCredential:
       "The credential is not valid, was issued to another application, or proves nobody."
