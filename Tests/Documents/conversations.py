@@ -16,7 +16,7 @@ from cable import Cable
 from matching import ANY, MORE, Matcher, Mismatch, read
 from world import ACCOUNTS, KINDS, PROJECT, redirect, text_of, visit
 
-LEFT_OUT = ["auth.progress", "accounts.changed", "access.changed", "store.progress"]
+LEFT_OUT = ["auth.progress", "accounts.changed", "access.changed", "providers.changed", "store.progress"]
 PARAMETERS = {method["name"]: {param["name"] for param in method["params"]}
               for method in json.loads((PROJECT / "protocol/openrpc.json").read_text())["methods"]}
 HAPPENINGS = {}
