@@ -69,7 +69,7 @@ extension Schema {
       .optional("parameter", .identifier, "The parameter that answers it in advance."),
       .optional("method", .identifier, "The method that answers it in advance."),
       .optional("option", .identifier, "The option of einlass that answers it in advance."),
-    ] + promptFields.filter { field in !commonNames.contains(field.name) })
+    ] + promptFields.map(\.name).filter { !commonNames.contains($0) }.map { .ofPrompt($0) })
 }
 
 private let commonNames = [

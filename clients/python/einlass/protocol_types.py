@@ -112,13 +112,13 @@ class NeededPromptAlways(TypedDict):
         "grantAccess", "selectAccount", "confirmAccount", "replaceAccount", "openURL", "deviceCode",
         "enterVerifier", "enterPassphrase", "enterPassword", "trustCertificate"
     ]
-    expiresAt: int
 
 
 class NeededPrompt(NeededPromptAlways, total=False):
     parameter: str
     method: str
     option: str
+    expiresAt: int
     accounts: List[Account]
     more: bool
     permissions: List[str]
