@@ -76,6 +76,15 @@ struct Questions {
     ])
   }
 
+  /// Names the other application that the sign-in grants the account.
+  private func showGrant(_ prompt: JSONObject) {
+    guard prompt["grantsAccess"]?.bool == true, prompt["application"]?.string != "einlassctl" else {
+      return
+    }
+    let name = text(prompt["applicationTitle"] ?? prompt["application"])
+    person.show("After the sign-in, \(name) may use the account.")
+  }
+
   /// Shows the application and the resource, and warns that the resource chose the place of the
   /// sign-in.
   private func showResource(_ prompt: JSONObject) {
@@ -90,6 +99,7 @@ struct Questions {
 
   private func openURL(_ prompt: JSONObject) -> JSONObject? {
     showResource(prompt)
+    showGrant(prompt)
     let address = text(prompt["url"])
     if opensBrowser, Browser.open(address) {
       person.show("Your browser opens this page; if it does not, open it yourself:\n  \(address)")
@@ -105,6 +115,7 @@ struct Questions {
 
   private func deviceCode(_ prompt: JSONObject) -> JSONObject {
     showResource(prompt)
+    showGrant(prompt)
     person.show(Self.deviceCode(prompt, person.style))
     return ["action": "accept"]
   }
@@ -175,6 +186,8 @@ struct Questions {
   private func enterPassword(_ prompt: JSONObject, _ id: String) throws(Failure) -> JSONObject? {
     if prompt["again"]?.bool == true {
       person.show("The server refused that user name or password.")
+    } else {
+      showGrant(prompt)
     }
     let server = text(prompt["server"])
     if prompt["secure"]?.bool == false {

@@ -40,7 +40,7 @@ struct AccessList: ServerCommand {
         return [
           Table.Cell(grant["application"]?.plain), Table.Cell(grant["provider"]?.plain),
           Table.Cell(grant["state"]?.plain, isGranted ? .good : .bad),
-          Table.Cell(names?.joined(separator: ", ") ?? "all"),
+          Table.Cell(names?.joined(separator: ", ") ?? (isLimited ? "all" : nil)),
           Table.Cell(grant["permissions"]?.plain), Table.Cell(grant["audience"]?.plain),
           Table.Cell(grant["includes"]?.plain),
           Table.Cell(grant["changedAt"]?.int64.map(day)),

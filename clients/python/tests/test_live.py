@@ -107,7 +107,7 @@ def test_bash_signs_in(run):
 
 
 def test_a_person_logs_in_at_a_server_of_their_own(run):
-    replies = {b"Password of ada": b"demo-password\n", b"Allow it?": b"y\n"}
+    replies = {b"Password of ada": b"demo-password\n"}
 
     def on_a_terminal(command, **where):
         """Runs a command on a terminal, answers each question, and returns its result."""
