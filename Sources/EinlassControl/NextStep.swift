@@ -7,7 +7,9 @@ struct NextStep: Equatable {
   /// The arguments of the `einlassctl` command behind the text; empty if there is none.
   var command: [String]
 
-  init(_ text: String, _ command: String...) {
+  init(_ text: String, _ command: String...) { self.init(text, command) }
+
+  init(_ text: String, _ command: [String]) {
     self.text = text
     self.command = command
   }

@@ -82,7 +82,9 @@ struct Questions {
       return
     }
     let name = text(prompt["applicationTitle"] ?? prompt["application"])
-    person.show("After the sign-in, \(name) may use the account.")
+    let permissions = (prompt["permissions"]?.array ?? []).map { text($0) }
+    let rights = permissions.isEmpty ? "" : ", with \(permissions.joined(separator: ", "))"
+    person.show("After the sign-in, \(name) may use the account\(rights).")
   }
 
   /// Shows the application and the resource, and warns that the resource chose the place of the

@@ -87,9 +87,7 @@ extension Refusal {
       signInAgain
     case "noSystemAccount": NextStep("Add an account first:", "accounts", "add")
     case "accessNotGranted":
-      NextStep(
-        "To allow it:", "access", "set", application,
-        data["provider"]?.string ?? "PROVIDER", "granted")
+      accessSet
     case "accountBanned":
       NextStep("Ask the provider about the account, or use another one:", "accounts", "list")
     case "reloginNeeded", "notIssuedToThisClient":
@@ -148,6 +146,21 @@ extension Refusal {
     NextStep(
       "Sign in again:", "sign-in", "--account",
       account ?? data["account"]?.string ?? "ACCOUNT")
+  }
+
+  /// The command that makes the decision of the hint.
+  private var accessSet: NextStep {
+    let wanted = hints("access.set") ? data["hint"]?["params"] : nil
+    func options(_ name: String, _ option: String) -> [String] {
+      (wanted?[name]?.array ?? []).compactMap(\.string).flatMap { [option, $0] }
+    }
+    let audience = wanted?["audience"]?.string.map { ["--audience", $0] } ?? []
+    let includes = wanted?["includes"]?.array?.isEmpty == false ? ["--refresh-token"] : []
+    return NextStep(
+      "To allow it:",
+      ["access", "set", application, data["provider"]?.string ?? "PROVIDER", "granted"]
+        + options("accounts", "--account") + options("permissions", "--permission") + audience
+        + includes)
   }
 
   /// The command that signs in to the account with the id_token for an assertion.

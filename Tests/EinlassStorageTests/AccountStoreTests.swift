@@ -351,12 +351,14 @@ struct AccountStoreTests {
         title: "Editor", changedAt: 1)
     }
     let (all, both) = (grant("all", nil), grant("both", ids))
-    for grant in [all, both, grant("one", [ids[0]])] {
+    var denied = grant("denied", [ids[0]])
+    denied.state = .denied
+    for grant in [all, both, denied, grant("one", [ids[0]])] {
       _ = try test.store.setGrant(grant, .usual)
     }
     #expect(try test.next.snapshot(.none).grants.contains(both))
     _ = try test.next.remove(ids[0], .usual)
-    #expect(try test.next.snapshot(.none).grants == [all, grant("both", [ids[1]])])
+    #expect(try test.next.snapshot(.none).grants == [all, grant("both", [ids[1]]), denied])
   }
 
   @Test(arguments: Kind.allCases)

@@ -170,7 +170,7 @@ class Replay:
     def _browse(self, expected: Dict[str, Any], actual: Dict[str, Any]) -> None:
         """Goes to the page of a sign-in at this machine, before or after the answer to its prompt, as in the trace."""
         params = actual.get("params") or {}
-        if actual.get("method") == "prompt.opened" and "127.0.0.1" in params.get("url", ""):
+        if actual.get("method") == "prompt.opened" and urllib.parse.urlsplit(params.get("url", "")).hostname == "127.0.0.1":
             for entry in self.entries[self.count:]:
                 message = entry["msg"]
                 closed = message.get("method") == "prompt.closed"

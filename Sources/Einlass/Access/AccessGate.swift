@@ -88,7 +88,14 @@ struct AccessGate {
       guard case .accept(let chosen, _, _, _) = try await ask(prompt) else {
         throw .userCanceledAccountSelection(provider)
       }
-      return try account(chosen, offeredBy: prompt)
+      let account = try account(chosen, offeredBy: prompt)
+      // Another process may have decided meanwhile.
+      let grant = try choices().0
+      if grant?.state == .denied { throw .accessNotGranted(provider) }
+      guard grant?.allows(account.id) == true else {
+        throw .accessMissing(provider, for: request.application, to: account.id, within: grant)
+      }
+      return account
     }
   }
 
@@ -133,16 +140,16 @@ extension Answer {
 }
 
 extension Einlass {
-  /// Whether a sign-in by the person would grant the application the account.
-  public func grantsAccess(_ request: SignInRequest) throws(Problem) -> Bool {
-    guard signInsGrantAccess else { return false }
+  /// Returns the grant that a sign-in by the person would make, for an account that may not be known
+  /// yet; `nil` if it would grant nothing.
+  public func grant(bySigningIn request: SignInRequest) throws(Problem) -> AccessGrant? {
+    guard signInsGrantAccess else { return nil }
     let provider = try catalog.provider(request.provider)
     let before = try store.read { reader throws(Problem) in
       try reader.grant(to: request.application, for: provider)
     }
-    let grant = AccessRules.grant(
+    return AccessRules.grant(
       bySigningInTo: request.account, request, at: provider, before: before, now: effects.now())
-    return grant != nil
   }
 
   /// Whether the request would ask the person for access.

@@ -75,7 +75,8 @@ enum AccessRules {
     return .ask(provider.hasOneAccount ? .confirmAccount(first) : selection(of: choices))
   }
 
-  /// Returns the decision to store, with the permissions that were granted before.
+  /// Returns the decision to store, with the permissions that were granted before. More rights for
+  /// accounts with access leave the others closed; otherwise the decision is for all accounts.
   static func grant(
     _ state: AccessGrant.State, to request: PerformRequest, at provider: Provider,
     before: AccessGrant?, now: UnixTime
@@ -86,9 +87,10 @@ enum AccessRules {
       permissions.append(permission)
     }
     let audiences = [request.audience ?? provider.defaultAudience, before?.audience]
+    let isOpen = request.account.map { before?.allows($0) ?? false } ?? true
     return AccessGrant(
       application: request.application, provider: provider.id, state: state,
-      permissions: permissions,
+      accounts: isOpen ? before?.accounts : nil, permissions: permissions,
       audience: audiences.compactMap(\.self).max { $0.width < $1.width },
       includes: AccessGrant.Inclusion.allCases.filter {
         request.includes.contains($0) || before?.includes.contains($0) ?? false

@@ -52,7 +52,7 @@ public struct ScopeNames: Sendable, Equatable {
 
 extension [String] {
   /// The texts in their order, each at most once; compared as bytes.
-  var withoutRepetitions: [String] {
+  public var withoutRepetitions: [String] {
     reduce(into: []) { result, text in
       if !result.contains(where: { sameBytes($0, text) }) { result.append(text) }
     }

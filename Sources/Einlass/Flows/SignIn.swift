@@ -215,13 +215,13 @@ struct SignIn {
     let place = AccessGrant.Place(provider: provider.id, application: request.application)
     let (account, now) = (added.account, effects.now())
     var granted: AccessGrant?
-    // The credential is stored already. Without the grant the person is asked for access later.
-    _ = try? store.decide(place, .usual) { before in
+    let revision = try? store.decide(place, .usual) { before in
       granted = AccessRules.grant(
         bySigningInTo: account.id, request, at: provider, before: before, now: now)
       return granted ?? before
     }
-    guard let granted else { return }
+    // The credential is stored already. Without the grant the person is asked for access later.
+    guard revision != nil, let granted else { return }
     request.granted(granted, account)
     added.isGranted = true
   }

@@ -44,7 +44,8 @@ extension Einlass {
     let grant = try store.read { reader throws(Problem) in
       try reader.grant(to: application, for: provider)
     }
-    let isAllowed = account.map { grant?.allows($0) ?? false } ?? (grant?.state == .granted)
+    let allowsAll = grant?.state == .granted && grant?.accounts == nil
+    let isAllowed = account.map { grant?.allows($0) ?? false } ?? allowsAll
     guard isAllowed else {
       throw .accessMissing(provider, for: application, to: account, within: grant)
     }

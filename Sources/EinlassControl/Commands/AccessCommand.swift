@@ -90,6 +90,9 @@ struct AccessSet: ServerCommand {
   @Option(help: "The audience of its posts: onlyMe, friends or everyone.")
   var audience: Audience?
 
+  @Flag(help: "Hand out refresh tokens too.")
+  var refreshToken = false
+
   @OptionGroup var server: ServerOptions
 
   func run(with console: Console) throws(Failure) {
@@ -106,6 +109,7 @@ struct AccessSet: ServerCommand {
       "accounts": chosen.isEmpty ? nil : JSONValue(chosen.map(\.id)),
       "permissions": permissions.isEmpty ? nil : JSONValue(permissions),
       "audience": audience.map { .string($0.rawValue) },
+      "includes": refreshToken ? ["refreshToken"] : nil,
     ])
     let result = try console.call("access.set", params)
     let verb = state == .granted ? "may use" : "may not use"

@@ -43,12 +43,19 @@ func accessSet(_ server: Server) -> Method {
       result: .object([.revision]),
       reasons: ["unknownProvider", "unknownAccount", "accountStoreFailure"]),
     .immediate { params, _, deadline throws(RPCError) in
+      if let accounts = params[accounts] {
+        guard params[state] == .granted, !accounts.isEmpty else {
+          throw .invalidParams(
+            path: "/accounts", expected: "at least one account, with the state granted")
+        }
+      }
       let (application, provider) = try server.subject(of: params)
       let frontEnd = server.session.frontEnd
       let ownTitle = sameBytes(application, frontEnd.application) ? frontEnd.title : nil
       let grant = AccessGrant(
         application: application, provider: provider.id,
-        state: params[state], accounts: params[accounts]?.map(Account.ID.init(rawValue:)),
+        state: params[state],
+        accounts: params[accounts]?.withoutRepetitions.map(Account.ID.init(rawValue:)),
         permissions: provider.permissions(asked: params[.permissions]),
         audience: params[.audience] ?? provider.defaultAudience, includes: params[.includes],
         title: ownTitle, changedAt: server.effects.now())

@@ -190,7 +190,7 @@ extension Server {
     let provider = params[ProofParams.provider] ?? ""
     let request = signInRequest(params, of: session.frontEnd, at: provider, by: method)
     return try await perform(params, call, .signIn(request)) { [self] _, asker throws(Problem) in
-      if includesCredential, !(try einlass.grantsAccess(request)) {
+      if includesCredential, try einlass.grant(bySigningIn: request) == nil {
         try einlass.requireAccess(of: request.application, to: provider, account: nil)
       }
       let signedIn = try await einlass.signIn(request, asking: asker)

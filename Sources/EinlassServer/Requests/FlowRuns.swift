@@ -107,7 +107,7 @@ extension Server {
         .union(prompter != nil && flow.kind.isInteractive ? Prompt.Kind.allCases : []),
       ask: { prompt async throws(Problem) in
         if prompt.kind.isSignIn, let signIn = flow.kind.signIn {
-          flow.grantsAccess = try self.einlass.grantsAccess(signIn)
+          flow.grant = try self.einlass.grant(bySigningIn: signIn)
         }
         if let answer = self.script.answer(prompt, at: flow.provider) { return answer }
         let isOffered: @Sendable (Account.ID) -> Bool = { [weak self] account in

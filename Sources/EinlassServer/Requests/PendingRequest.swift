@@ -75,7 +75,7 @@ final class PendingRequest: Sendable {
     var kind: Kind
     var providerName: String
     var stage = Stage.access
-    var grantsAccess = false
+    var grant: AccessGrant?
     var end: End?
     /// Whether the flow or its request was cancelled. The flow then ends regardless of its work.
     var isOver = false
@@ -130,10 +130,10 @@ final class PendingRequest: Sendable {
     set { state.withLock { $0.stage = newValue } }
   }
 
-  /// Whether the sign-in of this flow grants the application the account.
-  var grantsAccess: Bool {
-    get { state.withLock { $0.grantsAccess } }
-    set { state.withLock { $0.grantsAccess = newValue } }
+  /// The grant that the sign-in of this flow makes; `nil` if it makes none.
+  var grant: AccessGrant? {
+    get { state.withLock { $0.grant } }
+    set { state.withLock { $0.grant = newValue } }
   }
 
   /// The reason for an early end.

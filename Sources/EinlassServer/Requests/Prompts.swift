@@ -267,9 +267,13 @@ final class Prompts: Sendable {
       "provider": isFlow ? .string(flow.provider) : nil,
       "providerName": isFlow ? .string(flow.providerName) : nil,
       "resource": flow.resource.map(JSONValue.string),
-      "grantsAccess": flow.grantsAccess && open.prompt.kind.isSignIn ? true : nil,
       "expiresAt": JSONValue(open.waiters.map(\.flow.expiresAt).max() ?? flow.expiresAt),
     ])
+    if let grant = flow.grant, open.prompt.kind.isSignIn {
+      object["grantsAccess"] = true
+      if !grant.permissions.isEmpty { object["permissions"] = JSONValue(grant.permissions) }
+      object["audience"] = grant.audience.map { .string($0.rawValue) }
+    }
     for member in open.prompt.wireMembers(for: flow.application).members {
       object[member.name] = member.value
     }

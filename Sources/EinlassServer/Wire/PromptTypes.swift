@@ -94,19 +94,27 @@ extension Field {
 }
 
 extension Prompt.Kind {
+  /// The members of a sign-in that grants access.
+  private static let grantMembers = ["grantsAccess", "permissions", "audience"]
+
   /// The members of a prompt of this kind, as `Prompt.wireMembers(for:)` makes them.
   fileprivate var members: (required: [String], optional: [String]) {
     switch self {
     case .grantAccess: (["permissions", "added"], ["audience", "includes"])
     case .selectAccount, .replaceAccount: (["accounts"], ["more"])
     case .confirmAccount: (["accounts"], [])
-    case .openURL: (["url", "host"], ["returningTo", "grantsAccess"])
+    case .openURL: (["url", "host"], ["returningTo"] + Self.grantMembers)
     case .deviceCode:
-      (["verificationUri", "host", "userCode"], ["verificationUriComplete", "grantsAccess"])
-    case .enterVerifier: (["expects"], ["again", "returningTo", "grantsAccess"])
+      (
+        ["verificationUri", "host", "userCode"], ["verificationUriComplete"] + Self.grantMembers
+      )
+    case .enterVerifier: (["expects"], ["again", "returningTo"] + Self.grantMembers)
     case .enterPassphrase: (["purpose"], ["path", "new", "again"])
     case .enterPassword:
-      (["server", "host"], ["username", "again", "mayRemember", "secure", "grantsAccess"])
+      (
+        ["server", "host"],
+        ["username", "again", "mayRemember", "secure"] + Self.grantMembers
+      )
     case .trustCertificate:
       (
         ["server", "host", "port", "publicKey", "certificateEndsAt"], ["fault", "formerPublicKey"]

@@ -78,9 +78,10 @@ extension OpenStore {
 }
 
 extension AccessGrant {
-  /// Returns the grant without an account that was removed; `nil` if no account is left.
+  /// Returns the decision without an account that was removed; `nil` if no account is left. A denial
+  /// stays.
   func without(_ account: Account.ID) -> AccessGrant? {
-    guard let accounts else { return self }
+    guard state == .granted, let accounts else { return self }
     var grant = self
     grant.accounts = accounts.filter { $0 != account }
     return grant.accounts == [] ? nil : grant

@@ -147,9 +147,9 @@ extension SQLiteAccountStore {
       guard try store.decide(place, edit) else { return try store.connection.meta().revision }
       return try store.connection.nextRevision()
     }
-    // The removal of a decision creates no store.
-    if edit(nil) == nil { return try file.change(patience, body) ?? 0 }
-    return try file.write(patience, body)
+    if let revision = try file.change(patience, body) { return revision }
+    // There is no store yet, and a decision that stays away creates none.
+    return edit(nil) == nil ? 0 : try file.write(patience, body)
   }
 
   private static func credentials(

@@ -262,12 +262,19 @@ struct AccessRulesTests {
     #expect(word(access) == "ask grantAccess")
   }
 
-  @Test("The answer to the question opens every account")
-  func allAfterSome() {
+  @Test(
+    "The answer opens every account, unless it is about rights of accounts with access",
+    arguments: [(nil, true), ("a_u0", true), ("a_u1", false)] as [(String?, Bool)])
+  func allAfterSome(named: String?, isLimited: Bool) {
     var before = grant(.granted)
     before.accounts = [Account.ID(rawValue: "a_u0")]
-    let after = AccessRules.grant(.granted, to: request(), at: Self.many, before: before, now: 9)
-    #expect(after.accounts == nil)
+    let request = request {
+      $0.account = named.map(Account.ID.init(rawValue:))
+      $0.includesRefreshToken = true
+    }
+    let after = AccessRules.grant(.granted, to: request, at: Self.many, before: before, now: 9)
+    #expect(after.accounts == (isLimited ? before.accounts : nil))
+    #expect(after.includes == [.refreshToken])
   }
 
   /// The accounts that the application has after a sign-in to `new`; `nil` if the grant stays.

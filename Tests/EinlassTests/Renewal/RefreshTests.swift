@@ -340,6 +340,19 @@ import Testing
     #expect(granted.withLock { $0 } == (grants ? script.store.grants : []))
   }
 
+  @Test func `A grant that could not be stored is not reported`() async throws {
+    let script = Script(
+      [.json(AuthorizationCodeFlowTests.token)], answers: [.accept()],
+      brought: [AuthorizationCodeFlowTests.good()])
+    script.store.fail("decide", with: .store(.full, "The disk is full."))
+    let granted = Lock(false)
+    var request = AuthorizationCodeFlowTests.request()
+    request.granted = { _, _ in granted.withLock { $0 = true } }
+    let added = try await Sample.engine(script).signIn(request, asking: script.asker())
+    #expect(added.created && !added.isGranted && !granted.withLock { $0 })
+    #expect(script.store.grants == [])
+  }
+
   @Test func `A stored denial stays after a sign-in for the application`() async throws {
     let denial = AccessGrant(
       application: AuthorizationCodeFlowTests.request().application,

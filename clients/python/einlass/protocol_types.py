@@ -339,6 +339,8 @@ class OpenURLPrompt(OpenURLPromptAlways, total=False):
     resource: str
     returningTo: str
     grantsAccess: bool
+    permissions: List[str]
+    audience: Literal["onlyMe", "friends", "everyone"]
 
 
 class DeviceCodePromptAlways(TypedDict):
@@ -360,6 +362,8 @@ class DeviceCodePrompt(DeviceCodePromptAlways, total=False):
     resource: str
     verificationUriComplete: str
     grantsAccess: bool
+    permissions: List[str]
+    audience: Literal["onlyMe", "friends", "everyone"]
 
 
 class EnterVerifierPromptAlways(TypedDict):
@@ -380,6 +384,8 @@ class EnterVerifierPrompt(EnterVerifierPromptAlways, total=False):
     again: bool
     returningTo: str
     grantsAccess: bool
+    permissions: List[str]
+    audience: Literal["onlyMe", "friends", "everyone"]
 
 
 class EnterPassphrasePromptAlways(TypedDict):
@@ -423,6 +429,8 @@ class EnterPasswordPrompt(EnterPasswordPromptAlways, total=False):
     mayRemember: bool
     secure: bool
     grantsAccess: bool
+    permissions: List[str]
+    audience: Literal["onlyMe", "friends", "everyone"]
 
 
 class TrustCertificatePromptAlways(TypedDict):
