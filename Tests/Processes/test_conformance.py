@@ -196,6 +196,23 @@ def test_a_trace_is_replayed(trace):
     assert code == 0 and output.endswith(": 0 differences\n"), output
 
 
+@pytest.mark.parametrize("line", ["null", "[1]", "{}", '{"t": "1", "dir": "in", "msg": {}}', '{"t": 1, "dir": "in", "msg": []}',
+                                  '{"t": 1, "dir": "in", "msg": {"params": 3}}', '{"t": 1, "dir": "up", "msg": {}}', "{"])
+def test_a_line_that_is_no_entry_is_named(trace, tmp_path, line):
+    other = tmp_path / "other.jsonl"
+    first = trace.read_text().splitlines()[0]
+    other.write_text(f"{first}\n{line}\n")
+    code, output = kit("replay", other, "--", EINLASS, "--store", "memory")
+    assert code == 1 and output.startswith("FAILED line 2 is no entry of a trace: "), output
+
+
+def test_a_line_without_an_end_is_left_out(trace, tmp_path):
+    other = tmp_path / "other.jsonl"
+    other.write_text(trace.read_text() + '{"t": 1, "dir": "in", "m')
+    code, output = kit("replay", other, "--", EINLASS, "--store", "memory")
+    assert code == 0, output
+
+
 def test_other_answers_than_those_of_the_trace_are_shown(trace, tmp_path):
     edits = {'"wrongPassword"': ('"userNotFound"', "/error/data/reason"),
              '"username":"ada"': ('"username":"grace"', "/username"),

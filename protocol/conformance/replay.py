@@ -19,7 +19,8 @@ HIDDEN = re.compile(r"\[hidden(?: \d+)?\]")
 IDENTIFIER = re.compile(r"[a-z]+_[A-Za-z0-9_-]{16,}")
 #: Members that another run, another store or another machine changes.
 CHANGING = {"revision", "version", "sqlite", "path", "bytes", "databaseBytes", "journalBytes", "keyUses",
-            "memoryLocked", "userCode", "methods", "notifications", "prompts", "online", "clientId"}
+            "memoryLocked", "userCode", "methods", "notifications", "prompts", "online", "clientId",
+            "at", "process", "parent"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +37,7 @@ def main(options: argparse.Namespace) -> int:
     command = [part for part in options.command if part != "--"] or ["einlass", "--store", "memory"]
     program.PATIENCE = options.timeout
     try:
-        entries = [json.loads(line) for line in Path(options.trace).read_bytes().split(b"\n") if line.strip()]
+        entries = read(Path(options.trace))
         secrets = json.loads(Path(options.secrets).read_bytes()) if options.secrets else {}
         replay = Replay(entries, command, secrets, options.show)
         replay.run()
@@ -49,6 +50,24 @@ def main(options: argparse.Namespace) -> int:
         print(f"DIFFERENT {difference}")
     print(f"{replay.count} messages of {options.trace}: {len(replay.differences)} differences")
     return 1 if replay.differences else 0
+
+
+def read(path: Path) -> List[Dict[str, Any]]:
+    """Returns the entries of a trace. A process that was killed may leave a last line without an end."""
+    entries = []
+    for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], 1):
+        try:
+            entry = json.loads(line)
+            message = entry["msg"]
+            is_entry = isinstance(entry["t"], int) and entry["dir"] in ("in", "out") and isinstance(message, dict)
+            for name in "params", "error":
+                is_entry = is_entry and isinstance(message.get(name, {}), (dict, list))
+        except (ValueError, KeyError, TypeError, IndexError):
+            is_entry = False
+        if not is_entry:
+            raise Failure(f"line {number} is no entry of a trace: {line[:80]!r}")
+        entries.append(entry)
+    return entries
 
 
 class Replay:
