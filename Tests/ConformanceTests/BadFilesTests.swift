@@ -81,7 +81,7 @@ import Testing
     ("UPDATE account SET provider = printf('%.*c', 100000, 'x');", "accounts.list", "accounts", 1),
     ("UPDATE account SET id = printf('%.*c', 100000, 'x');", "accounts.list", "accounts", 0),
     (
-      "INSERT INTO access_grant VALUES (printf('%.*c', 100000, 'x'), 'twitter', 'denied', '', NULL, 0, '');",
+      "INSERT INTO access_grant VALUES (printf('%.*c', 100000, 'x'), 'twitter', 'denied', '', NULL, 0, '', NULL, NULL);",
       "access.list", "grants", 0
     ),
   ]
@@ -176,7 +176,12 @@ import Testing
     #expect(problem["message"]?.string?.contains(complaint) == true, "\(problem.text)")
     #expect(problem["message"]?.string?.contains(file) == true, "\(problem.text)")
     for method in ["accounts.add", "auth.perform", "verify"] {
-      let params = method == "accounts.add" ? Self.account : ["provider": "twitter"]
+      let params: JSONValue =
+        switch method {
+        case "accounts.add": Self.account
+        case "verify": ["provider": "twitter", "account": "a_ada"]
+        default: ["provider": "twitter"]
+        }
       #expect(try front.answer(method, params)["error"]?["code"]?.int64 == 1006, "\(method)")
     }
     #expect(try front.call("accounts.list")["accounts"]?.array?.isEmpty == true)

@@ -54,7 +54,11 @@ import Testing
       case .detached: ("accounts.signIn", ["provider": "github", "detached": true])
       case .signInIfNeeded: ("auth.perform", ["provider": "github", "signIn": "ifNeeded"])
       case .grantAfterSigningIn:
-        ("auth.perform", ["provider": "sequencing", "signIn": "ifNeeded"])
+        // The sign-in grants no refresh tokens.
+        (
+          "auth.perform",
+          ["provider": "sequencing", "signIn": "ifNeeded", "includeRefreshToken": true]
+        )
       case .newPassphrase: ("accounts.export", ["path": .string("\(folder.path)/data/accounts")])
       case .filePassphrase: ("accounts.import", ["path": .string("\(folder.path)/before/accounts")])
       }
