@@ -1,0 +1,59 @@
+"""Each client of `clients` against the cases for clients, and with the real server and the sandbox."""
+import json
+import subprocess
+import sys
+import urllib.parse
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[2]
+sys.path.append(str(PROJECT / "Tests/Integrations"))
+from house import SANDBOX, House  # noqa: E402
+
+CONFORMANCE = PROJECT / "protocol/conformance"
+
+
+@pytest.fixture
+def ready():
+    with subprocess.Popen([SANDBOX], stdout=subprocess.PIPE, text=True) as sandbox:
+        yield json.loads(sandbox.stdout.readline())
+        sandbox.terminate()
+
+
+@pytest.fixture
+def house(tmp_path, ready):
+    """A home folder with einlass on its PATH. Its `xdg-open` is a browser in which ada allows everything."""
+    folder = tmp_path / "home"
+    folder.mkdir(mode=0o700)
+    house = House(folder, ready)
+    for provider in ("github", "google"):
+        user = next(id for id, known in house.state()[provider]["users"].items() if known["username"] == "ada")
+        house.change({provider: {"behaviour": {"consent": "allow", "user": user}}})
+    return house
+
+
+@pytest.fixture
+def enter_code(house):
+    """Returns a function that enters the code of a device code prompt on its page, as ada. No code is allowed before."""
+    for provider in ("github", "google"):
+        house.change({provider: {"behaviour": {"consent": "page"}}})
+
+    def enter(page, code, provider="github"):
+        user = house.state()[provider]["behaviour"]["user"]
+        form = urllib.parse.urlencode({"user_code": code, "decision": "allow", "user": user})
+        urllib.request.urlopen(page, form.encode()).close()
+    return enter
+
+
+@pytest.fixture
+def hold(tmp_path):
+    """Returns a function that holds the adapter of a client against every case for clients."""
+    def hold(*adapter, patience=600, **more):
+        done = subprocess.run([sys.executable, str(CONFORMANCE), "client", *map(str, adapter)], capture_output=True,
+                              text=True, timeout=patience, stdin=subprocess.DEVNULL, cwd=tmp_path, **more)
+        assert done.returncode == 0, done.stdout + done.stderr
+        summary = done.stdout.strip().splitlines()[-1]
+        assert summary.endswith(" passed") and int(summary.split()[0]) >= 332, summary
+    return hold
