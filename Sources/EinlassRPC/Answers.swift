@@ -87,11 +87,11 @@ extension Peer {
   }
 
   private func trace(_ ticket: RequestTable.Ticket, _ outcome: Outcome) {
-    guard let trace = options.trace else { return }
+    guard options.trace != nil else { return }
     let redacted = outcome.map {
       ticket.method.descriptor.redacted(result: $0, components: options.components)
     }.mapError { $0.redacted(options.secretErrorMembers) }
-    trace.record(.outbound, redacted.message(id: ticket.id), of: outcome.message(id: ticket.id))
+    record(.outbound, redacted.message(id: ticket.id), of: outcome.message(id: ticket.id))
   }
 }
 

@@ -56,7 +56,8 @@ public struct MethodDescriptor: Sendable {
   }
 
   /// Throws `invalidParams` with `path` and `expected` for the first invalid parameter.
-  public func validate(_ params: JSONObject, components: Components = [:]) throws(RPCError) {
+  public func validate(_ params: JSONObject, components: Components = { _ in nil }) throws(RPCError)
+  {
     try Schema.validate(params, self.params, at: "", components: components)
     for rule in rules { try rule.validate(params) }
   }

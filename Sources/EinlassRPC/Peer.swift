@@ -13,12 +13,15 @@ public final class Peer: Sendable {
     /// Whether requests that were read before the end of input run to their end. Otherwise the end
     /// of input cancels them.
     public var finishesWork = false
-    /// The schemas for `Schema.reference`.
-    public var components: Components = [:]
-    /// The notifications of the server. A trace hides the parameters of all others.
-    public var notifications: [NotificationDescriptor] = []
+    /// Returns the schema for a `Schema.reference`. A start makes no schema that it does not need.
+    public var components: Components = { _ in nil }
+    /// Returns the notifications of the server. A trace hides the parameters of all others.
+    public var notifications: @Sendable () -> [NotificationDescriptor] = { [] }
     /// The members of an error's data that a trace hides, at any depth.
     public var secretErrorMembers: [String] = []
+    /// The members about people that a trace hides in every message, at any depth: `name`, or
+    /// `parent.name`.
+    public var personalMembers: [String] = []
     /// The log for events of the connection.
     public var log: Log = .silent
     /// The trace of all messages, redacted.

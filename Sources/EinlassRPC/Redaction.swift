@@ -6,7 +6,7 @@ let hiddenValue: JSONValue = "[hidden]"
 extension Schema {
   /// Returns the value with secret members replaced. Members without a description are replaced
   /// too, because a misspelled name may carry a secret.
-  public func redacted(_ value: JSONValue, components: Components = [:]) -> JSONValue {
+  public func redacted(_ value: JSONValue, components: Components = { _ in nil }) -> JSONValue {
     switch (self, value) {
     case (_, .null), (.boolean, .bool), (.integer, .number), (.string, .string),
       (.identifier, .string), (.name, .string), (.path, .string), (.oneOf, .string), (.any, _):
@@ -23,7 +23,7 @@ extension Schema {
       let tagged = Field.required(tag, .any, "")
       return .object(Schema.redacted(object, [tagged] + shape.1, components: components))
     case (.reference(let name), _):
-      return components[name]?.redacted(value, components: components) ?? hiddenValue
+      return components(name)?.redacted(value, components: components) ?? hiddenValue
     default: return hiddenValue
     }
   }
@@ -56,7 +56,7 @@ extension Schema {
           return field?.schema.hidden(member.value, components: components) ?? hiddenValue
         })
     case (.reference(let name), _):
-      return components[name]?.hidden(value, components: components) ?? hiddenValue
+      return components(name)?.hidden(value, components: components) ?? hiddenValue
     default: return hiddenValue
     }
   }
@@ -65,42 +65,60 @@ extension Schema {
 extension RPCError {
   /// Returns the error for a trace, with these members of its data hidden at any depth.
   func redacted(_ secretMembers: [String]) -> RPCError {
-    func redacted(_ value: JSONValue) -> JSONValue {
-      switch value {
-      case .object(let object): .object(Self.hiding(secretMembers, in: object, redacted))
-      case .array(let values): .array(values.map(redacted))
-      default: value
-      }
-    }
     var error = self
-    error.data = Self.hiding(secretMembers, in: data, redacted)
+    error.data = data.hiding(secretMembers, in: "data")
     return error
   }
+}
 
-  private static func hiding(
-    _ names: [String], in object: JSONObject, _ redacted: (JSONValue) -> JSONValue
-  ) -> JSONObject {
-    object.map { member in
-      names.contains { sameBytes($0, member.name) } ? hiddenValue : redacted(member.value)
+extension JSONObject {
+  /// Returns the object, the member `parent` of another one, with these members hidden at any depth.
+  /// A name may have the form `parent.name`.
+  fileprivate func hiding(_ names: [String], in parent: String) -> JSONObject {
+    map { member in
+      names.contains { sameBytes($0, member.name) || sameBytes($0, parent + "." + member.name) }
+        ? member.value.hidden : member.value.hiding(names, in: member.name)
+    }
+  }
+}
+
+extension JSONValue {
+  /// Returns the value with these members hidden at any depth.
+  func hiding(_ names: [String], in parent: String = "") -> JSONValue {
+    switch self {
+    case .object(let object): .object(object.hiding(names, in: parent))
+    case .array(let values): .array(values.map { $0.hiding(names, in: parent) })
+    default: self
+    }
+  }
+
+  /// The replacement for the value. Objects, lists and booleans stay, so that a trace of them can be
+  /// replayed.
+  fileprivate var hidden: JSONValue {
+    switch self {
+    case .object(let object): .object(object.map(\.value.hidden))
+    case .array(let values): .array(values.map(\.hidden))
+    case .bool, .null: self
+    default: hiddenValue
     }
   }
 }
 
 extension MethodDescriptor {
   /// Returns the parameters for a trace.
-  public func redacted(params: JSONObject, components: Components = [:]) -> JSONObject {
+  public func redacted(params: JSONObject, components: Components = { _ in nil }) -> JSONObject {
     Schema.redacted(params, self.params, components: components)
   }
 
   /// Returns the result for a trace.
-  public func redacted(result: JSONValue, components: Components = [:]) -> JSONValue {
+  public func redacted(result: JSONValue, components: Components = { _ in nil }) -> JSONValue {
     self.result.redacted(result, components: components)
   }
 }
 
 extension NotificationDescriptor {
   /// Returns the parameters for a trace.
-  public func redacted(params: JSONObject, components: Components = [:]) -> JSONObject {
+  public func redacted(params: JSONObject, components: Components = { _ in nil }) -> JSONObject {
     Schema.redacted(params, self.params, components: components)
   }
 }

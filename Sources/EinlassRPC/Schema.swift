@@ -80,4 +80,4 @@ public struct Field: Sendable {
 }
 
 /// Schemas by their names in `Schema.reference`.
-public typealias Components = [String: Schema]
+public typealias Components = @Sendable (String) -> Schema?

@@ -3,7 +3,7 @@ public import EinlassJSON
 extension Schema {
   /// Throws `invalidParams` with a JSON Pointer to the first value of another shape.
   public func validate(
-    _ value: JSONValue, at path: String = "", components: Components = [:]
+    _ value: JSONValue, at path: String = "", components: Components = { _ in nil }
   ) throws(RPCError) {
     switch (self, value) {
     case (.any, _), (.boolean, .bool): return
@@ -36,7 +36,7 @@ extension Schema {
     case (.tagged(let tag, let shapes), .object(let object)):
       return try Schema.validate(object, tag, shapes, at: path, components: components)
     case (.reference(let name), _):
-      guard let schema = components[name] else { return }
+      guard let schema = components(name) else { return }
       return try schema.validate(value, at: path, components: components)
     default: break
     }

@@ -45,11 +45,7 @@ public struct Trace: Sendable {
     _ redacted: JSONValue, of value: JSONValue, _ numbers: inout [Int: Int]
   ) -> JSONValue {
     switch (redacted, value) {
-    case (hiddenValue, _):
-      let hash = value.bytes().hashValue
-      let number = numbers[hash] ?? numbers.count + 1
-      numbers[hash] = number
-      return .string("[hidden \(number)]")
+    case (hiddenValue, _): return .string(placeholder(for: value, &numbers))
     case (.object(let redacted), .object(let object)):
       return .object(
         redacted.map { member in
@@ -57,18 +53,42 @@ public struct Trace: Sendable {
         })
     case (.array(let redacted), .array(let values)):
       return .array(zip(redacted, values).map { numbered($0, of: $1, &numbers) })
+    case (.string(let text), _): return .string(withoutLoginHint(text, &numbers))
     default: return redacted
     }
+  }
+
+  private static func placeholder(for value: JSONValue, _ numbers: inout [Int: Int]) -> String {
+    let hash = value.bytes().hashValue
+    let number = numbers[hash] ?? numbers.count + 1
+    numbers[hash] = number
+    return "[hidden \(number)]"
+  }
+
+  /// Returns the address of a page without the name or address of the person in its query.
+  private static func withoutLoginHint(_ text: String, _ numbers: inout [Int: Int]) -> String {
+    text.split(separator: "&", omittingEmptySubsequences: false).map { part in
+      let start = part.firstIndex(of: "?").map(part.index(after:)) ?? part.startIndex
+      let hint = "login_hint="
+      guard part[start...].hasPrefix(hint) else { return String(part) }
+      let value = JSONValue.string(String(part[start...].dropFirst(hint.count)))
+      return part[..<start] + hint + placeholder(for: value, &numbers)
+    }.joined(separator: "&")
   }
 }
 
 extension Peer {
+  /// Records a message, if there is a trace.
+  func record(_ direction: Trace.Direction, _ redacted: JSONValue, of message: JSONValue) {
+    options.trace?.record(direction, redacted.hiding(options.personalMembers), of: message)
+  }
+
   /// Records an incoming request or notification.
   func trace(_ request: Message.Request, _ method: RegisteredMethod?) {
-    guard let trace = options.trace else { return }
+    guard options.trace != nil else { return }
     let params =
       method?.descriptor.redacted(params: request.params, components: options.components)
-      ?? Schema.redacted(request.params, [], components: [:])
+      ?? Schema.redacted(request.params, [], components: { _ in nil })
     func message(_ params: JSONObject) -> JSONValue {
       let members: KeyValuePairs<String, JSONValue?> = [
         "jsonrpc": "2.0", "id": request.id?.json, "method": .string(request.method),
@@ -76,19 +96,19 @@ extension Peer {
       ]
       return .object(JSONObject(present: members))
     }
-    trace.record(.inbound, message(params), of: message(request.params))
+    record(.inbound, message(params), of: message(request.params))
   }
 
   /// Records an outgoing notification.
   func traceNotification(_ method: String, _ params: JSONObject) {
-    guard let trace = options.trace else { return }
+    guard options.trace != nil else { return }
     let descriptor =
-      options.notifications.first { sameBytes($0.name, method) }
+      options.notifications().first { sameBytes($0.name, method) }
       ?? NotificationDescriptor(method, "")
     func message(_ params: JSONObject) -> JSONValue {
       ["jsonrpc": "2.0", "method": .string(method), "params": .object(params)]
     }
     let redacted = descriptor.redacted(params: params, components: options.components)
-    trace.record(.outbound, message(redacted), of: message(params))
+    record(.outbound, message(redacted), of: message(params))
   }
 }

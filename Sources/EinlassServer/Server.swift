@@ -145,9 +145,10 @@ public final class Server: Sendable {
     options: Peer.Options = Peer.Options()
   ) throws(SystemError) -> Int32 {
     var options = options
-    options.components = components
-    options.notifications = notifications
+    options.components = { components[$0] }
+    options.notifications = { notifications }
     options.secretErrorMembers = ["pendingCredential"]
+    options.personalMembers = personalMembers
     options.willTakeRequests = { [sharedSnapshot, changes, added] in
       sharedSnapshot.forget()
       added.refresh()

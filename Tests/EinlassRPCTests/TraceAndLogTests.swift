@@ -11,32 +11,40 @@ struct TraceAndLogTests {
     defer { try? FileManager.default.removeItem(atPath: path) }
     var options = Peer.Options()
     options.trace = Trace(to: try CappedFile(path)) { 1_763_712_345 }
-    options.notifications = [
-      NotificationDescriptor(
-        "news", "",
-        params: [
-          .required("token", .string(), "", isSecret: true), .required("text", .string(), ""),
-        ])
-    ]
+    options.notifications = {
+      [
+        NotificationDescriptor(
+          "news", "",
+          params: [
+            .required("token", .string(), "", isSecret: true), .required("text", .string(), ""),
+          ])
+      ]
+    }
     let exchange = Method(
       MethodDescriptor(
         "exchange", .immediate, "", params: [.required("secret", .string(), "", isSecret: true)],
         result: .object([
           .required("token", .string(), "", isSecret: true), .required("name", .string(), ""),
+          .required("profile", .any, ""), .required("url", .string(), ""),
         ])),
       .immediate { _, call, _ in
         call.peer.notify("news", ["token": "t0ken", "text": "hello"])
         call.peer.notify("other", ["token": "t0ken"])
-        return ["token": "t0ken", "name": "ada"]
+        return [
+          "token": "t0ken", "name": "ada", "profile": ["mails": ["a@b"], "verified": true],
+          "url": "https://p.example/?a=b&login_hint=a%40b&c=d",
+        ]
       })
     options.secretErrorMembers = ["pending"]
+    options.personalMembers = ["email", "profile"]
     let refusal = Method(
       MethodDescriptor("refuse", .immediate, "", result: .object([])),
       .immediate { _, _, _ throws(RPCError) in
         throw RPCError(
           code: 1, reason: "no", "No.",
           data: [
-            "pending": "p3nding", "name": "ada", "hint": ["params": [["pending": "p3nding"]]],
+            "pending": "p3nding", "name": "ada", "email": "a@b",
+            "hint": ["params": [["pending": "p3nding"]]],
           ])
       })
     try await Session.with([exchange, refusal], options) { session in
@@ -51,16 +59,18 @@ struct TraceAndLogTests {
     }
     let text = try String(contentsOfFile: path, encoding: .utf8)
     #expect(!text.contains("t0ken") && !text.contains("s3cret") && !text.contains("p3nding"))
-    #expect(text.contains(#""name":"ada","hint":{"params":[{"pending":"[hidden 1]"}]}"#))
+    #expect(
+      text.contains(
+        #""name":"ada","email":"[hidden 2]","hint":{"params":[{"pending":"[hidden 1]"}]}"#))
     let messages = try text.split(separator: "\n").map { try JSONReader.read(Array($0.utf8)) }
     #expect(messages.allSatisfy { $0["t"] == 1_763_712_345 })
     #expect(
       messages.map { "\($0["dir"]?.string ?? "") \($0["msg"]?.text ?? "")" }.dropFirst(2).prefix(4)
         == [
-          #"in {"jsonrpc":"2.0","id":1,"method":"exchange","params":{"secret":"[hidden 2]"}}"#,
-          #"out {"jsonrpc":"2.0","method":"news","params":{"token":"[hidden 3]","text":"hello"}}"#,
-          #"out {"jsonrpc":"2.0","method":"other","params":{"token":"[hidden 3]"}}"#,
-          #"out {"jsonrpc":"2.0","id":1,"result":{"token":"[hidden 3]","name":"ada"}}"#,
+          #"in {"jsonrpc":"2.0","id":1,"method":"exchange","params":{"secret":"[hidden 3]"}}"#,
+          #"out {"jsonrpc":"2.0","method":"news","params":{"token":"[hidden 4]","text":"hello"}}"#,
+          #"out {"jsonrpc":"2.0","method":"other","params":{"token":"[hidden 4]"}}"#,
+          #"out {"jsonrpc":"2.0","id":1,"result":{"token":"[hidden 4]","name":"ada","profile":{"mails":["[hidden 2]"],"verified":true},"url":"https://p.example/?a=b&login_hint=[hidden 5]&c=d"}}"#,
         ])
     let permissions = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
     #expect(permissions as? Int == 0o600)

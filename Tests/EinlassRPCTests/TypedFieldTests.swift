@@ -19,14 +19,14 @@ struct TypedFieldTests {
       "name": "ada", "limit": 3, "revoke": false, "scopes": ["a", "b"],
       "client": ["name": "editor"],
     ]
-    try Self.descriptor.validate(params, components: [:])
+    try Self.descriptor.validate(params, components: { _ in nil })
     #expect(params[Self.name] == "ada" && params[Self.limit] == 3 && !params[Self.revoke])
     #expect(params[Self.scopes] == ["a", "b"] && params[Self.client][Self.name] == "editor")
   }
 
   @Test func `An absent member is nil or the declared default`() throws {
     let params: JSONObject = ["name": "ada"]
-    try Self.descriptor.validate(params, components: [:])
+    try Self.descriptor.validate(params, components: { _ in nil })
     #expect(params[Self.limit] == nil && params[Self.revoke] && params[Self.scopes] == nil)
   }
 
@@ -38,7 +38,9 @@ struct TypedFieldTests {
 
   @Test(arguments: [["name": 1], ["name": "ada", "limit": "3"], [:]] as [JSONObject])
   func `The validation refuses parameters that a field cannot read`(_ params: JSONObject) {
-    #expect(throws: RPCError.self) { try Self.descriptor.validate(params, components: [:]) }
+    #expect(throws: RPCError.self) {
+      try Self.descriptor.validate(params, components: { _ in nil })
+    }
   }
 
   @Test func `Parameters that were not validated are read without a crash`() {

@@ -14,6 +14,9 @@ LEARNED = ("codeVerifier", "proofKey")
 # `pendingCredential` is replaced by the one that einlass makes.
 OWN = ("ownKey", "ownSecret", "minted", "signedIn", "idToken", "sessionId", "cookie", "pendingCredential")
 
+# The names and addresses of a person, which a trace must not have.
+PEOPLE = {name: "prsn" + secrets.token_hex(10) for name in ("name", "handle", "address", "subject", "hint")}
+
 
 def fresh():
     """Returns a canary for each class. Canaries are short, so that einlass does not hide them for their resemblance

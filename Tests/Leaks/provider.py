@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, unquote
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from canaries import PEOPLE
 
 LOGIN = "/csdk-sample/SDK/login"
 
@@ -113,14 +114,14 @@ class Provider:
         if "request_token" in target:
             return 200, 'OAuth oauth_token="RT", oauth_signature="%s"' % secret["reverseSignature"]
         if "verify_credentials" in target:
-            return 200, json.dumps({"id_str": "7", "name": "Ada", "screen_name": "ada",
+            return 200, json.dumps({"id_str": "7", "name": PEOPLE["name"], "screen_name": PEOPLE["handle"],
                                     "profile_image_url_https": "https://images.example/a_normal.png"})
         if "debug_token" in target:
-            return 200, json.dumps({"data": {"app_id": "APP", "is_valid": True, "user_id": "42", "expires_at": 0,
+            return 200, json.dumps({"data": {"app_id": "APP", "is_valid": True, "user_id": PEOPLE["subject"], "expires_at": 0,
                                              "scopes": ["email"]}})
         if "/me" in target:
-            return 200, json.dumps({"id": "42", "name": "Ada", "email": "ada@example.org"})
+            return 200, json.dumps({"id": PEOPLE["subject"], "name": PEOPLE["name"], "email": PEOPLE["address"]})
         if "x_reverse_auth" in sent:
-            return 200, "oauth_token=%s&oauth_token_secret=%s&user_id=7&screen_name=ada" % (
-                secret["ownKey"], secret["ownSecret"])
+            return 200, "oauth_token=%s&oauth_token_secret=%s&user_id=7&screen_name=%s" % (
+                secret["ownKey"], secret["ownSecret"], PEOPLE["handle"])
         return 200, json.dumps({"access_token": secret["minted"], "token_type": "bearer", "expires_in": 3600})

@@ -9,6 +9,8 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
 from urllib.request import urlopen
 
+from canaries import PEOPLE
+
 PROJECT = Path(__file__).parents[2]
 EINLASS = Path(os.environ.get("EINLASS_BINARY", PROJECT / ".build/release-static/release/einlass"))
 PATIENCE = 60
@@ -79,7 +81,7 @@ class Session:
             if prompt["kind"] == "selectAccount":
                 answer["account"] = prompt["accounts"][0]["account"]
             if prompt["kind"] == "enterPassword":
-                answer |= {"username": "ada", "password": self.password, "remember": True}
+                answer |= {"username": PEOPLE["handle"], "password": self.password, "remember": True}
             self.send("prompt.answer", answer)
             if prompt["kind"] == "openURL":
                 self.browse(prompt["url"])

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from jwt.algorithms import ECAlgorithm
 
-from canaries import ENCODINGS, LEARNED, OWN, found, fresh
+from canaries import ENCODINGS, LEARNED, OWN, PEOPLE, found, fresh
 from provider import Provider
 from session import PROJECT, Session
 
@@ -26,6 +26,7 @@ METHODS = {method["name"] for method in json.loads((PROJECT / "protocol/openrpc.
            if method["x-direction"] == "clientToServer"}
 # Methods without a parameter or result that could be a secret.
 NOT_SWEPT = {"shutdown", "exit", "$/cancelRequest", "test.advanceClock"}
+ADDRESS = PEOPLE["address"] + "@example.org"
 
 
 def private_key(canaries):
@@ -96,10 +97,10 @@ def live(session, canaries, provider, folder):
                                            "privateKey": private_key(canaries)},
                                "github": {"clientId": "APP", "privateKey": canaries["privateKey"]}})
     assert session.call("accounts.signIn", provider="github") == "authenticatorUnconfigured"
-    twitter = session.call("accounts.add", provider="twitter", username="ada", credential={
+    twitter = session.call("accounts.add", provider="twitter", username=PEOPLE["handle"], credential={
         "type": "oauth1", "key": canaries["systemKey"], "secret": canaries["systemSecret"], "clientId": "SYS",
         "clientSecret": canaries["systemConsumerSecret"]})["account"]
-    facebook = session.call("accounts.add", provider="facebook", username="ada@example.org", credential={
+    facebook = session.call("accounts.add", provider="facebook", username=ADDRESS, credential={
         "type": "oauth2", "token": canaries["systemToken"], "refreshToken": canaries["refreshToken"],
         "clientId": "SYS"})["account"]
     reasons = []
@@ -108,7 +109,7 @@ def live(session, canaries, provider, folder):
                  clientSecret=canaries["sequencingSecret"])
     assert session.call("providers.configure", provider="sequencing", clientId="APP",
                         clientSecret=canaries["sequencingSecret"])["configured"]
-    account = session.call("accounts.signIn", provider="sequencing")["account"]
+    account = session.call("accounts.signIn", provider="sequencing", loginHint=PEOPLE["hint"])["account"]
     assert isinstance(session.call("auth.perform", provider="sequencing"), dict)
     assert isinstance(session.call("credentials.get", account=account), dict)
     session.call("providers.add", descriptor=provider.descriptor())
@@ -155,11 +156,11 @@ def live(session, canaries, provider, folder):
     session.call("auth.cancel", flow="f_nobody")
     session.call("settings.get", provider="fcsdk")
     secret = canaries["userPassword"]
-    assert "user" in session.call("users.create", email="ada@example.org", password=secret)
-    assert "user" in session.call("users.signInWithPassword", email="ada@example.org", password=secret)
+    assert "user" in session.call("users.create", email=ADDRESS, password=secret)
+    assert "user" in session.call("users.signInWithPassword", email=ADDRESS, password=secret)
     assert "user" in session.call("users.reauthenticate", password=secret)
     assert "user" in session.call("users.update", password=secret + "!")
-    assert session.call("users.signInWithPassword", email="ada@example.org", password=secret) == "wrongPassword"
+    assert session.call("users.signInWithPassword", email=ADDRESS, password=secret) == "wrongPassword"
     assert "user" in session.call("users.link", account=twitter)
     assert "user" in session.call("users.create", email="eve@example.org", password=secret)
     assert session.call("users.link", account=twitter) == "credentialAlreadyInUse"
@@ -169,12 +170,12 @@ def live(session, canaries, provider, folder):
                                "type": "oauth2", "token": canaries["systemToken"]}}),
                            ("users.signIn", {"pendingCredential": secret}), ("users.unlink", {"provider": "twitter"}),
                            ("users.current", {}), ("users.list", {}), ("users.signOut", {}), ("users.delete", {}),
-                           ("users.providersForEmail", {"email": "ada@example.org"})):
+                           ("users.providersForEmail", {"email": ADDRESS})):
         session.call(method, **params)
     session.call("providers.add", issuer="http://op.example")
     session.call("providers.remove", provider="nobody")
     session.call("accounts.signIn", provider="twitter", customParameters={"state": canaries["refreshToken"]})
-    session.call("accounts.update", account=twitter, displayName="Ada L.")
+    session.call("accounts.update", account=twitter, displayName=PEOPLE["name"])
     for method in ("access.set", "access.reset", "access.set"):
         session.call(method, provider="twitter", state="granted")
     for method in ("accounts.list", "providers.list", "access.list", "auth.list", "prompt.list", "rpc.discover",
@@ -233,6 +234,18 @@ def test_secrets_leave_only_in_the_permitted_fields(world, spawn):
     # The control: the permitted secrets were returned, and the search finds them.
     output = {place.split()[1] for place in leaks(session, folder, canaries, permitted={})}
     assert output == set(OWN)
+
+
+def test_a_trace_has_no_names_and_addresses_of_people(world, spawn):
+    canaries, provider, folder = world
+    session = spawn()
+    live(session, canaries, provider, folder)
+    assert session.end() == 0
+    assert found(PEOPLE, (folder / "trace.jsonl").read_bytes()) == []
+    # The control: the session showed each of them, and a trace has placeholders.
+    output = b"".join(line for line, _ in session.seen)
+    assert {place.split()[0] for place in found(PEOPLE, output)} == set(PEOPLE)
+    assert b'"username":"[hidden ' in (folder / "trace.jsonl").read_bytes()
 
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGILL])

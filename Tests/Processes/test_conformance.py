@@ -188,6 +188,7 @@ def trace(tmp_path_factory):
             pass
     server.communicate()
     assert server.returncode == 0 and "s3cret" not in path.read_text()
+    assert "example.org" not in path.read_text()
     return path
 
 
@@ -215,7 +216,7 @@ def test_a_line_without_an_end_is_left_out(trace, tmp_path):
 
 def test_other_answers_than_those_of_the_trace_are_shown(trace, tmp_path):
     edits = {'"wrongPassword"': ('"userNotFound"', "/error/data/reason"),
-             '"username":"ada"': ('"username":"grace"', "/username"),
+             '"provider":"twitter"': ('"provider":"facebook"', "/provider"),
              '"change":"added"': ('"change":"removed"', "/change")}
     # The answers alone: a changed request would be another conversation.
     lines = trace.read_text().splitlines()

@@ -15,6 +15,9 @@ from sandbox import browse
 from server import parsed
 
 HIDDEN = re.compile(r"\[hidden(?: \d+)?\]")
+#: The forms of the stand-ins for hidden values that einlass checks, by their members.
+STAND_INS = {"email": "hidden{}@example.org", "avatar": "https://example.org/hidden{}",
+             "photo": "https://example.org/hidden{}"}
 #: The ids of accounts, flows, prompts, users and pending credentials are new in each run.
 IDENTIFIER = re.compile(r"[a-z]+_[A-Za-z0-9_-]{16,}")
 #: Members that another run, another store or another machine changes.
@@ -129,18 +132,18 @@ class Replay:
     def _write(self, message: Dict[str, Any]) -> None:
         self.server.send(text(message).encode() + b"\n")
 
-    def _translated(self, value: Any) -> Any:
-        """Returns a value of the trace as it is in this run."""
+    def _translated(self, value: Any, name: str = "") -> Any:
+        """Returns the value of a member as it is in this run."""
         if isinstance(value, dict):
-            return {name: self._translated(member) for name, member in value.items()}
+            return {name: self._translated(member, name) for name, member in value.items()}
         if isinstance(value, list):
-            return [self._translated(element) for element in value]
+            return [self._translated(element, name) for element in value]
         if not isinstance(value, str):
             return value
         if value in self.values:
             return self.values[value]
         if HIDDEN.fullmatch(value):
-            stand_in = "hidden" + re.sub(r"\D", "", value)
+            stand_in = STAND_INS.get(name, "hidden{}").format(re.sub(r"\D", "", value))
             self.values[value] = stand_in
             return stand_in
         return value

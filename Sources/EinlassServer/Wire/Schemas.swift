@@ -67,13 +67,21 @@ extension Schema {
 
 /// The shared types of the document. Its prompts and errors have more detail than a trace needs,
 /// and a start does not make them.
-var documentedComponents: Components {
+var documentedComponents: [String: Schema] {
   components.merging(
     ["Prompt": .prompt, "NeededPrompt": .neededPrompt, "Error": .error], uniquingKeysWith: { $1 })
 }
 
+/// The members with names and addresses of people, which a trace replaces by placeholders. The text
+/// of a provider's error belongs to them, because it may name a person.
+let personalMembers = [
+  "username", "displayName", "screenName", "email", "subject", "avatar", "photo", "profile",
+  "loginHint", "credential.id", "credential.name", "identity.id", "identity.name", "expect.id",
+  "text",
+]
+
 /// The shared types. A trace hides what they do not describe.
-let components: Components = [
+let components: [String: Schema] = [
   "User": .user,
   "Provider":
     .object([
