@@ -127,14 +127,9 @@ struct HeaderFramer: Sendable {
   }
 
   mutating func feed(_ bytes: ArraySlice<UInt8>) {
-    if start > 0 {
-      buffer.removeSubrange(..<start)
-      scanned -= start
-      start = 0
-      // The memory of one long message is released, so that it is not kept for the session.
-      if buffer.isEmpty && buffer.capacity > 4 * bytes.count { buffer = [] }
-    }
-    buffer.append(contentsOf: bytes)
+    buffer.append(bytes, removing: start)
+    scanned -= start
+    start = 0
   }
 
   mutating func next() -> MessageFramer.Frame? {

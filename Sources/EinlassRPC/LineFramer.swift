@@ -30,14 +30,9 @@ public struct LineFramer: Sendable {
 
   /// Adds bytes. Call it only after `next` has returned `nil`.
   public mutating func feed(_ bytes: ArraySlice<UInt8>) {
-    if start > 0 {
-      buffer.removeSubrange(..<start)
-      scanned -= start
-      start = 0
-      // The memory of one long line is released, so that it is not kept for the session.
-      if buffer.isEmpty && buffer.capacity > 4 * bytes.count { buffer = [] }
-    }
-    buffer.append(contentsOf: bytes)
+    buffer.append(bytes, removing: start)
+    scanned -= start
+    start = 0
   }
 
   /// Returns the next whole line. Its bytes are valid until the next `feed`.
@@ -94,5 +89,15 @@ public struct LineFramer: Sendable {
     guard line.count <= limit else { return .tooLong }
     let isBlank = buffer[line].allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
     return isBlank ? nil : .text(buffer[line])
+  }
+}
+
+extension [UInt8] {
+  /// Adds bytes after the removal of the first ones, which were read.
+  mutating func append(_ bytes: ArraySlice<UInt8>, removing count: Int) {
+    removeSubrange(..<count)
+    // The memory of one long message is released, so that it is not kept for the session.
+    if isEmpty && capacity > 4 * bytes.count { self = [] }
+    append(contentsOf: bytes)
   }
 }
