@@ -45,6 +45,7 @@ GOOD = {
     **{name: f"{HERE}/{name}" for name in PICTURES},
     "redirected": f"{HERE}/redirect?{HERE}/png",
     "redirected by a path": f"{HERE}/redirect?/png",
+    "redirected without a scheme": f"{HERE}/redirect?//pictures.example/png",
     "after a cookie": f"{HERE}/cookie?{HERE}/png",
 }
 # The reason of the refusal, and the detail or the number of the network's failure.
@@ -63,6 +64,7 @@ HOSTILE = {
     "localhost": ("https://localhost/png", NOT_PUBLIC),
     "a redirect to plain http": (f"{HERE}/redirect?http://pictures.example/png", NOT_PUBLIC),
     "a redirect to a loopback address": (f"{HERE}/redirect?https://127.0.0.1/png", NOT_PUBLIC),
+    "a redirect without a scheme": (f"{HERE}/redirect?//127.0.0.1/png", NOT_PUBLIC),
     "a redirect to a private name": (f"{HERE}/redirect?https://private.example/png", NOT_PUBLIC),
     "a redirect to a file": (f"{HERE}/redirect?file:///etc/hostname", NOT_PUBLIC),
     "a redirect to itself": (f"{HERE}/loop", ("networkFailure", -1007)),

@@ -65,8 +65,9 @@ extension Einlass {
 private func avatarAddress(
   _ text: String, from base: WebAddress? = nil
 ) throws(Problem) -> WebAddress {
-  let isPath = text.hasPrefix("/") && !text.hasPrefix("//")
-  guard let address = try? WebAddress.parse((isPath ? base?.origin ?? "" : "") + text),
+  let beginning =
+    text.hasPrefix("//") ? "https:" : text.hasPrefix("/") ? base?.origin ?? "" : ""
+  guard let address = try? WebAddress.parse(beginning + text),
     address.scheme == .https, address.port == nil, address.isDomainName
   else {
     throw Problem(
