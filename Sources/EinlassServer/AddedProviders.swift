@@ -61,12 +61,14 @@ final class AddedProviders: Sendable {
         return []
       }
       known.text = text
-      state.withLock { catalog in
+      return state.withLock { catalog in
         let own = catalog.withoutAdded
         let all = text.isEmpty ? own : try? own.adding(json: text).catalog
-        if let moved = try? all?.relocated(origins: origins) { catalog = moved }
+        guard let moved = try? all?.relocated(origins: origins) else { return [] }
+        catalog = moved
+        // A descriptor that cannot be read is left out of the catalogue.
+        return changes.filter { $0.change == .removed || moved.holds($0.provider) }
       }
-      return changes
     }
     announce(changes)
   }

@@ -136,3 +136,19 @@ def test_a_damaged_file_of_providers_leaves_the_known_ones(tmp_path):
         assert providers(editor) == {"forge": "Forge"}
         file.write_bytes(whole.replace(b'"Forge"', b'"The Forge"'))
         assert providers(editor) == {"forge": "The Forge"}
+
+
+def test_a_descriptor_that_cannot_be_read_is_not_announced(tmp_path):
+    with Process(tmp_path, "editor") as editor:
+        editor.call("providers.add", descriptor=DESCRIPTOR)
+        editor.told("providers.changed")
+        file = tmp_path / "store.providers.json"
+        whole = json.loads(file.read_bytes())
+        for number, change in enumerate([{"flows": [{"kind": "unknown"}]}, {}]):
+            other = {**DESCRIPTOR, "id": f"forge-{number}", **change}
+            file.write_text(json.dumps([*whole, other]))
+            providers(editor)
+        # The control: the second one can be read.
+        assert editor.told("providers.changed") == {"changes": [{"provider": "forge-1", "change": "added"}]} or \
+            editor.told("providers.changed")
+        assert providers(editor) == {"forge": "Forge", "forge-1": "Forge"}
