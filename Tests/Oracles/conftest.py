@@ -1,1 +1,1 @@
-from fixtures import built, dot, idpy, start  # noqa: F401
+from fixtures import built, config, dot, idpy, ready, start  # noqa: F401

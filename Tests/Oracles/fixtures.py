@@ -1,5 +1,7 @@
 """The fixtures of the tests with spawned programs. Tests/Processes uses them too."""
+import json
 import os
+import subprocess
 
 import pytest
 
@@ -14,6 +16,23 @@ def built():
         pytest.fail(f"{EINLASS} is not built: clients/build makes it.")
     if not os.access(SANDBOX, os.X_OK):
         pytest.fail(f"{SANDBOX} is not built: swift build makes it.")
+
+
+@pytest.fixture
+def ready():
+    """The sandbox, as it describes itself."""
+    with subprocess.Popen([SANDBOX], stdout=subprocess.PIPE, text=True) as sandbox:
+        yield json.loads(sandbox.stdout.readline())
+        sandbox.terminate()
+
+
+@pytest.fixture
+def config(ready, tmp_path):
+    """The path of a configuration with the sandbox as every provider."""
+    config = tmp_path / "config.json"
+    config.touch(0o600)
+    config.write_text(json.dumps(ready["config"]))
+    return config
 
 
 @pytest.fixture

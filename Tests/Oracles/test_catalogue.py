@@ -26,10 +26,7 @@ def ready():
 
 
 @pytest.fixture
-def front_end(ready, tmp_path):
-    config = tmp_path / "config.json"
-    config.write_text(json.dumps(ready["config"]))
-    config.chmod(0o600)
+def front_end(config):
     session = Session("--config", str(config))
     session.call("initialize", client={"name": "catalogue"}, capabilities={"prompts": ["openURL"]})
     yield session
@@ -50,13 +47,10 @@ def test_the_sandbox_s_page_works_in_a_real_browser(ready, front_end, button, sh
 
 
 @pytest.fixture
-def start(ready, tmp_path):
+def start(config):
     started = []
 
     def start(*kinds, **applications):
-        config = tmp_path / "config.json"
-        config.write_text(json.dumps(ready["config"]))
-        config.chmod(0o600)
         started.append(Session("--test", "--config", str(config)))
         started[-1].call("initialize", client={"name": "catalogue"}, capabilities={"prompts": list(kinds)},
                          applications=applications)

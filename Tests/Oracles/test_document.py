@@ -5,7 +5,6 @@ its schemas.
 """
 import json
 import re
-import subprocess
 
 import jsonrpcclient
 import jsonschema
@@ -13,7 +12,7 @@ import pytest
 import referencing
 
 from generated import Requests, is_valid, resolved
-from rotation import PROJECT, SANDBOX
+from rotation import PROJECT
 from session import DOCUMENT, ERRORS, METHODS, Session, judge, params_schema
 
 pytestmark = pytest.mark.usefixtures("built")
@@ -135,18 +134,8 @@ def test_the_errors_of_a_method_are_those_of_the_protocol_and_its_own():
 
 
 @pytest.fixture
-def ready():
-    with subprocess.Popen([SANDBOX], stdout=subprocess.PIPE, text=True) as sandbox:
-        yield json.loads(sandbox.stdout.readline())
-        sandbox.terminate()
-
-
-@pytest.fixture
-def world(ready, tmp_path):
+def world(ready, config):
     """A process with accounts, and values of parameters that lead somewhere in it."""
-    config = tmp_path / "config.json"
-    config.write_text(json.dumps(ready["config"]))
-    config.chmod(0o600)
     session = Session("--test", "--config", str(config))
     session.call("initialize", client={"name": "oracle"})
     accounts = [session.call("accounts.add", **account)["account"] for account in ready["accounts"]]

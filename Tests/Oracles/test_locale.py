@@ -3,23 +3,14 @@
     python -m pytest Tests/Oracles/test_locale.py
 """
 import json
-import subprocess
 import urllib.parse
 import urllib.request
 
 import pytest
 
-from rotation import SANDBOX
 from session import Session
 
 pytestmark = pytest.mark.usefixtures("built")
-
-
-@pytest.fixture
-def ready():
-    with subprocess.Popen([SANDBOX], stdout=subprocess.PIPE, text=True) as sandbox:
-        yield json.loads(sandbox.stdout.readline())
-        sandbox.terminate()
 
 
 # The flow and the state of the sandbox that signs the person in, where they are not the usual ones.
@@ -27,12 +18,8 @@ FLOWS = {"twitter": "oauth1", "facebook": "authorizationCode"}
 CONSENT = {"facebook": {"consent": "allow"}}
 
 
-def signed_in(ready, tmp_path, provider, locale, **params):
+def signed_in(ready, config, provider, locale, **params):
     """Returns the query of the page, and the headers of the requests of einlass, of a sign-in."""
-    config = tmp_path / "config.json"
-    config.write_text(json.dumps(ready["config"]))
-    config.chmod(0o600)
-
     def ask(method, path, body=None):
         request = urllib.request.Request(ready["control"].rstrip("/") + path, body and json.dumps(body).encode(),
                                          method=method)
@@ -67,15 +54,15 @@ def signed_in(ready, tmp_path, provider, locale, **params):
     ("facebook", "pt-BR", "locale", "pt_BR"), ("mastodon", "de", "lang", "de"), ("twitter", "de", "lang", "de"),
     ("openid", "zh-Hant-TW", "ui_locales", "zh-Hant-TW"), ("github", "de", "hl", None), ("google", None, "hl", None)])
 def test_the_page_gets_the_language_by_the_name_that_the_provider_knows(
-        ready, tmp_path, provider, locale, name, value):
-    query, requests = signed_in(ready, tmp_path, provider, locale)
+        ready, config, provider, locale, name, value):
+    query, requests = signed_in(ready, config, provider, locale)
     assert query.get(name) == ([value] if value else None)
     assert not ({"hl", "lang", "locale", "ui_locales"} - {name}) & set(query)
     assert requests and {headers.get("accept-language") for headers in requests} == {locale}
 
 
-def test_the_front_end_may_choose_another_language_for_the_page(ready, tmp_path):
-    query, requests = signed_in(ready, tmp_path, "google", "de", customParameters={"hl": "fr"})
+def test_the_front_end_may_choose_another_language_for_the_page(ready, config):
+    query, requests = signed_in(ready, config, "google", "de", customParameters={"hl": "fr"})
     assert query["hl"] == ["fr"]
     assert {headers.get("accept-language") for headers in requests} == {"de"}
 

@@ -3,34 +3,21 @@ messages by protocol/openrpc.json.
 
     python -m pytest Tests/Oracles/test_protocol.py
 """
-import copy
 import json
 import os
-import subprocess
 import urllib.request
 
 import jsonrpcclient
 import jsonschema
 import pytest
 
-from rotation import SANDBOX
 from session import DOCUMENT, METHODS, Session, judge, judge_envelope, judge_error
 
 pytestmark = pytest.mark.usefixtures("built")
 
 
 @pytest.fixture
-def ready():
-    with subprocess.Popen([SANDBOX], stdout=subprocess.PIPE, text=True) as sandbox:
-        yield json.loads(sandbox.stdout.readline())
-        sandbox.terminate()
-
-
-@pytest.fixture
-def session(ready, tmp_path):
-    config = tmp_path / "config.json"
-    config.write_text(json.dumps(ready["config"]))
-    config.chmod(0o600)
+def session(config):
     session = Session("--test", "--config", str(config))
     yield session
     session.close()
