@@ -1,0 +1,242 @@
+--- The command `:Einlass`.
+local M = {}
+local einlass = require("einlass")
+local prompts = require("einlass.prompts")
+local clean = prompts.clean
+
+--- Shows lines in a floating window that <Esc> closes. The first line is a heading.
+local function show(lines)
+  local width = 20
+  for _, line in ipairs(lines) do width = math.max(width, vim.fn.strdisplaywidth(line)) end
+  width = math.min(width, vim.o.columns - 6)
+  local height = math.min(#lines, vim.o.lines - 4)
+  local buffer = vim.api.nvim_create_buf(false, true)
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
+  vim.api.nvim_buf_add_highlight(buffer, -1, "Title", 0, 0, -1)
+  vim.bo[buffer].bufhidden, vim.bo[buffer].modifiable, vim.bo[buffer].filetype = "wipe", false, "einlass"
+  for _, key in ipairs({ "<Esc>", "q" }) do
+    vim.keymap.set("n", key, "<Cmd>close<CR>", { buffer = buffer, nowait = true })
+  end
+  vim.api.nvim_open_win(buffer, true, {
+    relative = "editor", style = "minimal", border = "rounded", width = width, height = height,
+    row = math.max(0, math.floor((vim.o.lines - height) / 2) - 2), col = math.floor((vim.o.columns - width) / 2) - 1,
+  })
+end
+
+--- Returns rows as lines with aligned columns.
+local function aligned(rows)
+  local widths = {}
+  for _, row in ipairs(rows) do
+    for column, cell in ipairs(row) do widths[column] = math.max(widths[column] or 0, vim.fn.strdisplaywidth(cell)) end
+  end
+  return vim.tbl_map(function(row)
+    local cells = {}
+    for column, cell in ipairs(row) do
+      table.insert(cells, cell .. (" "):rep(widths[column] - vim.fn.strdisplaywidth(cell)))
+    end
+    return (table.concat(cells, "  "):gsub("%s+$", ""))
+  end, rows)
+end
+
+local function name_of(account)
+  return clean(account.provider) .. "/" .. clean(account.username)
+end
+
+--- Calls `work` with the entries of a list, or reports the problem.
+local function with(method, member, again, work)
+  einlass.list(method, member, {}, function(entries, problem)
+    if problem then return einlass.report(problem, again) end
+    work(entries)
+  end)
+end
+
+--- Calls `work` with the account of this name or id; without a name the person chooses.
+local function with_account(name, again, work)
+  with("accounts.list", "accounts", again, function(accounts)
+    local found = vim.tbl_filter(function(account)
+      return not name or name == account.account or name == name_of(account) or name == account.username
+    end, accounts)
+    if #found == 0 then return vim.notify("einlass: there is no such account. :Einlass accounts lists them.", vim.log.levels.ERROR) end
+    if name and #found == 1 then return work(found[1]) end
+    local function format(account) return name_of(account) .. "  " .. prompts.account(account) end
+    vim.ui.select(found, { prompt = "Which account?", format_item = format, kind = "einlass" }, function(account)
+      if account then work(account) end
+    end)
+  end)
+end
+
+local function with_provider(name, again, work)
+  if name then return work(name) end
+  with("providers.list", "providers", again, function(providers)
+    local usable = vim.tbl_filter(function(provider) return provider.configured and not provider.retired end, providers)
+    local function format(provider) return clean(provider.name) end
+    vim.ui.select(usable, { prompt = "Sign in at which provider?", format_item = format, kind = "einlass" }, function(provider)
+      if provider then work(provider.id) end
+    end)
+  end)
+end
+
+--- Sends a request and calls `done` with its result, or reports the problem.
+local function send(method, params, again, done)
+  einlass.request(method, params, function(result, problem)
+    if problem then return einlass.report(problem, again) end
+    done(result)
+  end)
+end
+
+--- Says which credentials stay valid at the provider.
+local function say_removed(account, what)
+  return function(result)
+    local lines = { ("einlass: %s %s."):format(name_of(account), what) }
+    for _, entry in ipairs(result.notRevoked or {}) do
+      table.insert(lines, ("Still valid at the provider: %s (%s)"):format(clean(entry.what), clean(entry.reason)))
+    end
+    vim.notify(table.concat(lines, "\n"))
+  end
+end
+
+local function confirmed(text, yes, work)
+  vim.ui.select({ yes, "Cancel" }, { prompt = text, kind = "einlass" }, function(_, number)
+    if number == 1 then work() end
+  end)
+end
+
+local subcommands = {}
+
+subcommands["sign-in"] = { complete = { "providers", "flows" }, run = function(again, provider, flow)
+  with_provider(provider, again, function(id)
+    local params = id:match("^https?://") and { resource = id, probe = true } or { provider = id, flowKind = flow }
+    send("accounts.signIn", params, again, function(result)
+      with("accounts.list", "accounts", nil, function(accounts)
+        for _, account in ipairs(accounts) do
+          if account.account == result.account then
+            vim.notify(("einlass: signed in to %s, %s."):format(name_of(account), prompts.account(account)))
+          end
+        end
+      end)
+    end)
+  end)
+end }
+
+subcommands.accounts = { complete = { "providers" }, run = function(again, provider)
+  with("accounts.list", "accounts", again, function(accounts)
+    local rows = {}
+    for _, account in ipairs(accounts) do
+      if not provider or account.provider == provider then
+        table.insert(rows, { name_of(account), prompts.account(account), account.preferred and "preferred" or "" })
+      end
+    end
+    if #rows == 0 then return vim.notify("einlass: there is no account here. :Einlass sign-in adds one.") end
+    show(vim.list_extend({ "Accounts", "" }, aligned(rows)))
+  end)
+end }
+
+subcommands.providers = { run = function(again)
+  with("providers.list", "providers", again, function(providers)
+    local rows = {}
+    for _, provider in ipairs(providers) do
+      local state = provider.retired and "no longer in service" or provider.configured and "ready" or "needs a registration"
+      table.insert(rows, { clean(provider.id), clean(provider.name), state, table.concat(provider.flowKinds, ", ") })
+    end
+    show(vim.list_extend({ "Providers", "" }, aligned(rows)))
+  end)
+end }
+
+local STATES = { allow = "granted", deny = "denied" }
+
+subcommands.access = { complete = { "providers", "decisions" }, run = function(again, provider, decision, application)
+  if decision then
+    local method = decision == "reset" and "access.reset" or "access.set"
+    if method == "access.set" and not STATES[decision] then
+      return vim.notify("einlass: the decision is allow, deny or reset.", vim.log.levels.ERROR)
+    end
+    local params = { provider = provider, application = application, state = STATES[decision] }
+    return send(method, params, again, function()
+      local name = clean(application or einlass.application.title)
+      vim.notify(("einlass: the access of %s to %s: %s."):format(name, clean(provider), STATES[decision] or "asks again"))
+    end)
+  end
+  with("access.list", "grants", again, function(grants)
+    local rows = {}
+    for _, grant in ipairs(grants) do
+      if not provider or grant.provider == provider then
+        local accounts = grant.accounts and ("%d of its accounts"):format(#grant.accounts) or "all its accounts"
+        table.insert(rows, { clean(grant.application), clean(grant.provider), grant.state, accounts,
+          clean(table.concat(grant.permissions, ", ")) })
+      end
+    end
+    if #rows == 0 then return vim.notify("einlass: no access was decided yet.") end
+    show(vim.list_extend({ "Access", "" }, aligned(rows)))
+  end)
+end }
+
+subcommands.prefer = { complete = { "accounts" }, run = function(again, name)
+  with_account(name, again, function(account)
+    send("accounts.setPreferred", { provider = account.provider, account = account.account }, again, function()
+      vim.notify(("einlass: %s prefers %s."):format(einlass.application.title, name_of(account)))
+    end)
+  end)
+end }
+
+subcommands["sign-out"] = { complete = { "accounts" }, run = function(again, name)
+  with_account(name, again, function(account)
+    confirmed(("Sign out of %s?"):format(name_of(account)), "Sign out", function()
+      send("accounts.signOut", { account = account.account }, again, say_removed(account, "is signed out"))
+    end)
+  end)
+end }
+
+subcommands.remove = { complete = { "accounts" }, run = function(again, name)
+  with_account(name, again, function(account)
+    confirmed(("Remove %s and its credentials?"):format(name_of(account)), "Remove", function()
+      send("accounts.remove", { account = account.account }, again, say_removed(account, "is removed"))
+    end)
+  end)
+end }
+
+subcommands.cancel = { run = function() einlass.cancel() end }
+
+--- Runs `:Einlass` with these words.
+function M.run(words)
+  local command = subcommands[words[1] or "accounts"]
+  if not command then
+    return vim.notify(("einlass: there is no :Einlass %s. See :help :Einlass."):format(words[1]), vim.log.levels.ERROR)
+  end
+  command.run(function() M.run(words) end, unpack(words, 2))
+end
+
+--- How long a completion waits for einlass, in milliseconds.
+local PATIENCE = 2000
+
+--- Returns the values of `value` for each entry of a list.
+local function values(method, member, value)
+  local found, is_over = {}, false
+  einlass.list(method, member, {}, function(entries)
+    found, is_over = vim.tbl_map(value, entries or {}), true
+  end)
+  vim.wait(PATIENCE, function() return is_over end, 10)
+  return found
+end
+
+local COMPLETIONS = {
+  accounts = function() return values("accounts.list", "accounts", name_of) end,
+  providers = function() return values("providers.list", "providers", function(provider) return provider.id end) end,
+  decisions = function() return { "allow", "deny", "reset" } end,
+  flows = function() return { "authorizationCode", "deviceCode", "oauth1" } end,
+}
+
+--- The completion of `:Einlass`.
+function M.complete(lead, line)
+  local words = vim.split(line:gsub("^%s*%S+%s+", ""), "%s+")
+  local found
+  if #words == 1 then
+    found = vim.tbl_keys(subcommands)
+  else
+    local kind = ((subcommands[words[1]] or {}).complete or {})[#words - 1]
+    found = kind and COMPLETIONS[kind]() or {}
+  end
+  table.sort(found)
+  return vim.tbl_filter(function(word) return vim.startswith(word, lead) end, found)
+end
+
+return M

@@ -1,0 +1,42 @@
+--- `:checkhealth einlass`.
+local M = {}
+local health = vim.health or require("health")
+local start, ok = health.start or health.report_start, health.ok or health.report_ok
+local warn, fail = health.warn or health.report_warn, health.error or health.report_error
+
+function M.check()
+  local einlass, clean = require("einlass"), require("einlass.prompts").clean
+  start("einlass")
+  local program, missing = require("einlass.rpc").find()
+  if not program then return fail(missing, { "Install einlass: see its README." }) end
+  local status, problem = einlass.request("network.status", {})
+  if problem then return fail(clean(problem.message), { "Run in a terminal: einlassctl doctor" }) end
+  local hello = einlass.hello()
+  ok(("%s %s"):format(program, hello.server.version))
+  local store, configuration = hello.store, hello.configuration
+  if store.problem then
+    fail(("the store: %s %s"):format(store.problem.reason, store.problem.detail or ""), { "Run in a terminal: einlassctl doctor" })
+  else
+    ok("the store is protected by: " .. store.protection)
+  end
+  if configuration and configuration.problem then fail(clean(configuration.problem.message)) end
+  if status.online == false then warn("this machine is offline") end
+  local opener = vim.ui.open and "vim.ui.open" or vim.tbl_filter(function(name) return vim.fn.executable(name) == 1 end,
+    require("einlass.prompts").openers)[1]
+  if opener then ok("pages are opened by " .. opener) else warn("no program opens pages", { "Install xdg-utils, or sign in by deviceCode." }) end
+
+  start("einlass: accounts")
+  local accounts, refused = einlass.list("accounts.list", "accounts")
+  if refused then return fail(clean(refused.message)) end
+  if #accounts == 0 then warn("there is no account", { ":Einlass sign-in adds one." }) end
+  for _, account in ipairs(accounts) do
+    local name = clean(account.provider) .. "/" .. clean(account.username)
+    if account.health == "ok" then
+      ok(name)
+    else
+      warn(name .. ": " .. clean(account.health), { (":Einlass sign-in %s"):format(clean(account.provider)) })
+    end
+  end
+end
+
+return M

@@ -1,0 +1,84 @@
+--- Shows a problem, its next step, and the request that helps as a choice.
+local clean = require("einlass.prompts").clean
+local next_steps = require("einlass.next_steps")
+
+local SILENT = { userCanceled = true, userCanceledAccountSelection = true, cancelled = true }
+
+--- Stores a registration: asks for the client id, and for the secret that the provider needs.
+local function configure(params, send)
+  local einlass = require("einlass")
+  einlass.list("providers.list", "providers", {}, function(providers, problem)
+    if problem then return einlass.report(problem) end
+    local found = vim.tbl_filter(function(provider) return provider.id == params.provider end, providers)[1]
+    if not found then return einlass.report({ message = "There is no such provider.", reason = "unknownProvider", data = {} }) end
+    local setup, notes = found.setup, { ("Register an application of %s: %s"):format(clean(found.name), clean(found.setup.documentation)) }
+    if setup.redirect then table.insert(notes, "Its redirect address: " .. clean(setup.redirect)) end
+    if setup.notes then table.insert(notes, clean(setup.notes)) end
+    vim.notify(table.concat(notes, "\n"))
+    vim.ui.input({ prompt = "Client id: " }, function(id)
+      if not id or id == "" then return end
+      local secret = vim.fn.inputsecret(vim.tbl_contains(setup.needs, "clientSecret") and "Client secret: " or "Client secret, if any: ")
+      send("providers.configure", { provider = params.provider, clientId = vim.trim(id), clientSecret = secret ~= "" and secret or nil })
+    end)
+  end)
+end
+
+--- By method of a hint: the words of the choice, from the parameters. Others are for programs, or need more than Neovim has.
+local CHOICES = {
+  ["accounts.signIn"] = function(params) return "Sign in to " .. clean(params.resource or params.provider) end,
+  ["access.reset"] = function(params) return "Forget the decision about " .. clean(params.provider) end,
+  ["access.set"] = function(params) return ("Allow %s the accounts of %s"):format(clean(params.application), clean(params.provider)) end,
+  ["providers.configure"] = function(params) return "Enter the registration at " .. clean(params.provider) end,
+  ["accounts.list"] = function() return "Show the accounts" end,
+  ["providers.list"] = function() return "Show the providers" end,
+}
+local SHOWN = { ["accounts.list"] = "accounts", ["providers.list"] = "providers" }
+
+--- Returns the problem and its next step as text.
+local function text_of(problem)
+  local lines, data = { "einlass: " .. clean(problem.message) }, problem.data
+  local said = data.serverError
+  if said then
+    local parts = {}
+    for _, member in ipairs({ "status", "code", "text" }) do
+      if said[member] then table.insert(parts, clean(said[member])) end
+    end
+    table.insert(lines, "The provider: " .. table.concat(parts, " "))
+  end
+  local names = { PROVIDER = data.provider, ACCOUNT = data.account, APPLICATION = (problem.application or {}).name }
+  local step = (next_steps[problem.reason] or ""):gsub("%u%u%u+", function(name) return names[name] and clean(names[name]) end)
+  if step ~= "" then table.insert(lines, step) end
+  return table.concat(lines, "\n")
+end
+
+return function(problem, again)
+  if SILENT[problem.reason] then return end
+  local hint, text = problem.data.hint, text_of(problem)
+  local choices, actions = {}, {}
+  local function offer(choice, action)
+    table.insert(choices, choice)
+    table.insert(actions, action)
+  end
+  local function send(method, params)
+    local einlass = require("einlass")
+    einlass.request(method, params, function(_, refused)
+      if refused then return einlass.report(refused, again) end
+      if again then again() end
+    end, problem.application)
+  end
+  if hint and CHOICES[hint.method] then
+    offer(CHOICES[hint.method](hint.params), function()
+      if SHOWN[hint.method] then return vim.cmd("Einlass " .. SHOWN[hint.method]) end
+      if hint.method == "providers.configure" then return configure(hint.params, send) end
+      send(hint.method, hint.params)
+    end)
+  end
+  if problem.data.retryable and again then
+    local pause = problem.data.retryAfterSeconds
+    offer(pause and ("Try again in %d s"):format(pause) or "Try again", function() vim.defer_fn(again, (pause or 0) * 1000) end)
+  end
+  if #choices == 0 then return vim.notify(text, vim.log.levels.ERROR) end
+  vim.ui.select(vim.list_extend(choices, { "Close" }), { prompt = text, kind = "einlass" }, function(_, number)
+    if actions[number] then actions[number]() end
+  end)
+end
