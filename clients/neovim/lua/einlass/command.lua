@@ -1,27 +1,8 @@
 --- The command `:Einlass`.
 local M = {}
 local einlass = require("einlass")
-local prompts = require("einlass.prompts")
-local clean = prompts.clean
-
---- Shows lines in a floating window that <Esc> closes. The first line is a heading.
-local function show(lines)
-  local width = 20
-  for _, line in ipairs(lines) do width = math.max(width, vim.fn.strdisplaywidth(line)) end
-  width = math.min(width, vim.o.columns - 6)
-  local height = math.min(#lines, vim.o.lines - 4)
-  local buffer = vim.api.nvim_create_buf(false, true)
-  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
-  vim.api.nvim_buf_add_highlight(buffer, -1, "Title", 0, 0, -1)
-  vim.bo[buffer].bufhidden, vim.bo[buffer].modifiable, vim.bo[buffer].filetype = "wipe", false, "einlass"
-  for _, key in ipairs({ "<Esc>", "q" }) do
-    vim.keymap.set("n", key, "<Cmd>close<CR>", { buffer = buffer, nowait = true })
-  end
-  vim.api.nvim_open_win(buffer, true, {
-    relative = "editor", style = "minimal", border = "rounded", width = width, height = height,
-    row = math.max(0, math.floor((vim.o.lines - height) / 2) - 2), col = math.floor((vim.o.columns - width) / 2) - 1,
-  })
-end
+local words, show = require("einlass.text"), require("einlass.window").open
+local clean = words.clean
 
 --- Returns rows as lines with aligned columns.
 local function aligned(rows)
@@ -58,7 +39,7 @@ local function with_account(name, again, work)
     end, accounts)
     if #found == 0 then return vim.notify("einlass: there is no such account. :Einlass accounts lists them.", vim.log.levels.ERROR) end
     if name and #found == 1 then return work(found[1]) end
-    local function format(account) return name_of(account) .. "  " .. prompts.account(account) end
+    local function format(account) return name_of(account) .. "  " .. words.account(account) end
     vim.ui.select(found, { prompt = "Which account?", format_item = format, kind = "einlass" }, function(account)
       if account then work(account) end
     end)
@@ -110,7 +91,7 @@ subcommands["sign-in"] = { complete = { "providers", "flows" }, run = function(a
       with("accounts.list", "accounts", nil, function(accounts)
         for _, account in ipairs(accounts) do
           if account.account == result.account then
-            vim.notify(("einlass: signed in to %s, %s."):format(name_of(account), prompts.account(account)))
+            vim.notify(("einlass: signed in to %s, %s."):format(name_of(account), words.account(account)))
           end
         end
       end)
@@ -123,7 +104,7 @@ subcommands.accounts = { complete = { "providers" }, run = function(again, provi
     local rows = {}
     for _, account in ipairs(accounts) do
       if not provider or account.provider == provider then
-        table.insert(rows, { name_of(account), prompts.account(account), account.preferred and "preferred" or "" })
+        table.insert(rows, { name_of(account), words.account(account), account.preferred and "preferred" or "" })
       end
     end
     if #rows == 0 then return vim.notify("einlass: there is no account here. :Einlass sign-in adds one.") end
@@ -136,7 +117,7 @@ subcommands.providers = { run = function(again)
     local rows = {}
     for _, provider in ipairs(providers) do
       local state = provider.retired and "no longer in service" or provider.configured and "ready" or "needs a registration"
-      table.insert(rows, { clean(provider.id), clean(provider.name), state, table.concat(provider.flowKinds, ", ") })
+      table.insert(rows, { clean(provider.id), clean(provider.name), state })
     end
     show(vim.list_extend({ "Providers", "" }, aligned(rows)))
   end)
@@ -196,13 +177,14 @@ end }
 
 subcommands.cancel = { run = function() einlass.cancel() end }
 
---- Runs `:Einlass` with these words.
-function M.run(words)
-  local command = subcommands[words[1] or "accounts"]
+--- Runs `:Einlass` with these arguments.
+function M.run(arguments)
+  local command = subcommands[arguments[1] or "accounts"]
   if not command then
-    return vim.notify(("einlass: there is no :Einlass %s. See :help :Einlass."):format(words[1]), vim.log.levels.ERROR)
+    local message = "einlass: there is no :Einlass %s. See :help :Einlass."
+    return vim.notify(message:format(arguments[1]), vim.log.levels.ERROR)
   end
-  command.run(function() M.run(words) end, unpack(words, 2))
+  command.run(function() M.run(arguments) end, unpack(arguments, 2))
 end
 
 --- How long a completion waits for einlass, in milliseconds.
@@ -227,12 +209,12 @@ local COMPLETIONS = {
 
 --- The completion of `:Einlass`.
 function M.complete(lead, line)
-  local words = vim.split(line:gsub("^%s*%S+%s+", ""), "%s+")
+  local typed = vim.split(line:gsub("^%s*%S+%s+", ""), "%s+")
   local found
-  if #words == 1 then
+  if #typed == 1 then
     found = vim.tbl_keys(subcommands)
   else
-    local kind = ((subcommands[words[1]] or {}).complete or {})[#words - 1]
+    local kind = ((subcommands[typed[1]] or {}).complete or {})[#typed - 1]
     found = kind and COMPLETIONS[kind]() or {}
   end
   table.sort(found)

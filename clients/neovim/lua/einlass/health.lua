@@ -5,7 +5,7 @@ local start, ok = health.start or health.report_start, health.ok or health.repor
 local warn, fail = health.warn or health.report_warn, health.error or health.report_error
 
 function M.check()
-  local einlass, clean = require("einlass"), require("einlass.prompts").clean
+  local einlass, clean = require("einlass"), require("einlass.text").clean
   start("einlass")
   local program, missing = require("einlass.rpc").find()
   if not program then return fail(missing, { "Install einlass: see its README." }) end
@@ -22,7 +22,7 @@ function M.check()
   if configuration and configuration.problem then fail(clean(configuration.problem.message)) end
   if status.online == false then warn("this machine is offline") end
   local opener = vim.ui.open and "vim.ui.open" or vim.tbl_filter(function(name) return vim.fn.executable(name) == 1 end,
-    require("einlass.prompts").openers)[1]
+    require("einlass.panels").openers)[1]
   if opener then ok("pages are opened by " .. opener) else warn("no program opens pages", { "Install xdg-utils, or sign in by deviceCode." }) end
 
   start("einlass: accounts")

@@ -53,7 +53,7 @@ local function wait(start)
   while not is_over do
     local _, why = vim.wait(100, function() return is_over end, 10)
     if why == -2 then cancel() end
-    prompts.take_keys()
+    require("einlass.panels").take_keys()
   end
   return result, problem
 end
@@ -149,8 +149,8 @@ function M.token(options, callback)
     local hint = problem.data.hint
     if asked == 2 or not may_ask or not ASKS[problem.reason] then return callback(nil, problem) end
     asked = asked + 1
-    -- The hint of a credential with too few scopes, or of a protected resource, is a sign-in with them.
-    if hint and hint.method == "accounts.signIn" and (hint.params.scopes or hint.params.resource) then
+    -- The hint names the account, and the scopes or the resource that the credential lacks.
+    if hint and hint.method == "accounts.signIn" and found.account then
       return request("accounts.signIn", hint.params, function(result, refused)
         if refused then return callback(nil, refused) end
         found.account = result.account

@@ -1,5 +1,5 @@
 --- Shows a problem, its next step, and the request that helps as a choice.
-local clean = require("einlass.prompts").clean
+local clean, windows = require("einlass.text").clean, require("einlass.window")
 local next_steps = require("einlass.next_steps")
 
 local SILENT = { userCanceled = true, userCanceledAccountSelection = true, cancelled = true }
@@ -11,13 +11,14 @@ local function configure(params, send)
     if problem then return einlass.report(problem) end
     local found = vim.tbl_filter(function(provider) return provider.id == params.provider end, providers)[1]
     if not found then return einlass.report({ message = "There is no such provider.", reason = "unknownProvider", data = {} }) end
-    local setup, notes = found.setup, { ("Register an application of %s: %s"):format(clean(found.name), clean(found.setup.documentation)) }
+    local setup, notes = found.setup, { "Register an application, then enter its client id:", clean(found.setup.documentation) }
     if setup.redirect then table.insert(notes, "Its redirect address: " .. clean(setup.redirect)) end
     if setup.notes then table.insert(notes, clean(setup.notes)) end
-    vim.notify(table.concat(notes, "\n"))
+    local window = windows.open(vim.list_extend({ "Registration at " .. clean(found.name), "" }, notes))
     vim.ui.input({ prompt = "Client id: " }, function(id)
-      if not id or id == "" then return end
+      if not id or id == "" then return windows.close(window) end
       local secret = vim.fn.inputsecret(vim.tbl_contains(setup.needs, "clientSecret") and "Client secret: " or "Client secret, if any: ")
+      windows.close(window)
       send("providers.configure", { provider = params.provider, clientId = vim.trim(id), clientSecret = secret ~= "" and secret or nil })
     end)
   end)
@@ -34,8 +35,8 @@ local CHOICES = {
 }
 local SHOWN = { ["accounts.list"] = "accounts", ["providers.list"] = "providers" }
 
---- Returns the problem and its next step as text.
-local function text_of(problem)
+--- Returns the problem, the provider's own words and the next step.
+local function lines_of(problem)
   local lines, data = { "einlass: " .. clean(problem.message) }, problem.data
   local said = data.serverError
   if said then
@@ -48,12 +49,12 @@ local function text_of(problem)
   local names = { PROVIDER = data.provider, ACCOUNT = data.account, APPLICATION = (problem.application or {}).name }
   local step = (next_steps[problem.reason] or ""):gsub("%u%u%u+", function(name) return names[name] and clean(names[name]) end)
   if step ~= "" then table.insert(lines, step) end
-  return table.concat(lines, "\n")
+  return lines
 end
 
 return function(problem, again)
   if SILENT[problem.reason] then return end
-  local hint, text = problem.data.hint, text_of(problem)
+  local hint, lines = problem.data.hint, lines_of(problem)
   local choices, actions = {}, {}
   local function offer(choice, action)
     table.insert(choices, choice)
@@ -77,8 +78,8 @@ return function(problem, again)
     local pause = problem.data.retryAfterSeconds
     offer(pause and ("Try again in %d s"):format(pause) or "Try again", function() vim.defer_fn(again, (pause or 0) * 1000) end)
   end
-  if #choices == 0 then return vim.notify(text, vim.log.levels.ERROR) end
-  vim.ui.select(vim.list_extend(choices, { "Close" }), { prompt = text, kind = "einlass" }, function(_, number)
+  if #choices == 0 then return vim.notify(table.concat(lines, "\n"), vim.log.levels.ERROR) end
+  vim.ui.select(vim.list_extend(choices, { "Close" }), { prompt = table.concat(lines, " "), kind = "einlass" }, function(_, number)
     if actions[number] then actions[number]() end
   end)
 end

@@ -182,8 +182,13 @@ function Client:_ask(prompt)
     end)
   end
   if not self.kinds[prompt.kind] then return answer("cancel") end
-  self.dialogs[id] = {}
-  self.dialogs[id] = self.on.prompt(prompt, answer)
+  local ok, dialog = pcall(self.on.prompt, prompt, answer)
+  if ok then
+    self.dialogs[id] = dialog
+  else
+    answer("cancel")
+    vim.notify("einlass: " .. tostring(dialog), vim.log.levels.ERROR)
+  end
 end
 
 function Client:_gone()

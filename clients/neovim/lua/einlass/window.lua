@@ -1,0 +1,49 @@
+--- Floating windows with text.
+local M = {}
+
+--- Returns the configuration of a window in the middle that has room for these lines.
+local function place(lines)
+  local width, height = 20, 0
+  for _, line in ipairs(lines) do width = math.max(width, vim.fn.strdisplaywidth(line)) end
+  width = math.max(1, math.min(width, vim.o.columns - 6))
+  for _, line in ipairs(lines) do height = height + math.max(1, math.ceil(vim.fn.strdisplaywidth(line) / width)) end
+  height = math.max(1, math.min(height, vim.o.lines - 4))
+  return {
+    relative = "editor", style = "minimal", border = "rounded", width = width, height = height,
+    row = math.max(0, math.floor((vim.o.lines - height) / 2) - 2), col = math.floor((vim.o.columns - width) / 2) - 1,
+  }
+end
+
+--- Draws lines in a buffer and its window. The first line is a heading.
+function M.draw(buffer, window, lines)
+  vim.bo[buffer].modifiable = true
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
+  vim.bo[buffer].modifiable = false
+  vim.api.nvim_win_set_config(window, place(lines))
+  vim.api.nvim_buf_add_highlight(buffer, -1, "Title", 0, 0, -1)
+  vim.cmd("redraw")
+end
+
+--- Opens a window with lines. `keys` has a function for each key of normal mode; without it, <Esc> and q close the window.
+--- Returns the window and its buffer, which ends with it.
+function M.open(lines, keys)
+  local buffer = vim.api.nvim_create_buf(false, true)
+  vim.bo[buffer].bufhidden, vim.bo[buffer].filetype = "wipe", "einlass"
+  vim.cmd("stopinsert")
+  local window = vim.api.nvim_open_win(buffer, true, place(lines))
+  vim.wo[window].wrap = true
+  local function close() M.close(window) end
+  for key, action in pairs(keys or { ["<Esc>"] = close, q = close }) do
+    vim.keymap.set("n", key, action, { buffer = buffer, nowait = true })
+  end
+  M.draw(buffer, window, lines)
+  return window, buffer
+end
+
+--- Closes a window, if it is still there.
+function M.close(window)
+  pcall(vim.api.nvim_win_close, window, true)
+  vim.cmd("redraw")
+end
+
+return M
