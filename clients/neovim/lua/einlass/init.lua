@@ -28,10 +28,11 @@ local function client_of(name, title)
   if client and not client.has_ended and not client.is_closing then return client end
   local program, missing = rpc.find()
   if not program then return nil, rpc.problem(0, missing, { reason = "notStarted" }) end
+  local language, region = vim.v.lang:match("^(%l%l%l?)_(%u%u)")
   local problem
   client, problem = rpc.start(vim.list_extend({ program }, M.arguments), {
     protocolVersion = 1, client = { name = name, title = title }, processId = vim.fn.getpid(),
-    capabilities = { prompts = prompts.kinds },
+    capabilities = { prompts = prompts.kinds }, locale = language and language .. "-" .. region,
   }, {
     started = function(result) client.hello = result end,
     notification = announce,

@@ -9,12 +9,17 @@ local panels = {}
 --- The programs that open a page, without vim.ui.open of Neovim 0.10.
 M.openers = { "xdg-open", "open", "wslview" }
 
---- Calls `failed` if no browser opens the address.
+--- Opens an address in the browser. Calls `failed` if that does not work.
 local function browse(url, failed)
   if not url:match("^https?://") then return failed() end
   if vim.ui.open then
     local ok, started = pcall(vim.ui.open, url)
-    return not (ok and started) and failed()
+    if not ok or not started then return failed() end
+    local function watch()
+      if not started:is_closing() then return vim.defer_fn(watch, 100) end
+      if started:wait().code ~= 0 then failed() end
+    end
+    return type(started) == "table" and started.is_closing and watch()
   end
   for _, opener in ipairs(M.openers) do
     if vim.fn.executable(opener) == 1 then
@@ -118,8 +123,10 @@ function Panel:draw()
       vim.schedule(function() if self.window then press(self, "cancel") end end)
     end })
   end
-  vim.api.nvim_buf_add_highlight(self.buffer, -1, "Comment", #lines - 1, 0, -1)
-  if self.deviceCode then vim.api.nvim_buf_add_highlight(self.buffer, -1, "WarningMsg", self.code_line, 0, -1) end
+  vim.api.nvim_buf_add_highlight(self.buffer, -1, "MoreMsg", #lines - 1, 0, -1)
+  if self.deviceCode then
+    vim.api.nvim_buf_add_highlight(self.buffer, -1, "IncSearch", self.code_line, 8, 10 + #clean(self.deviceCode.userCode))
+  end
   vim.cmd("redraw")
 end
 

@@ -16,6 +16,7 @@ end
 
 --- Draws lines in a buffer and its window. The first line is a heading.
 function M.draw(buffer, window, lines)
+  lines = vim.tbl_map(function(line) return " " .. line .. " " end, lines)
   vim.bo[buffer].modifiable = true
   vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
   vim.bo[buffer].modifiable = false
@@ -31,7 +32,8 @@ function M.open(lines, keys)
   vim.bo[buffer].bufhidden, vim.bo[buffer].filetype = "wipe", "einlass"
   vim.cmd("stopinsert")
   local window = vim.api.nvim_open_win(buffer, true, place(lines))
-  vim.wo[window].wrap = true
+  -- The highlights of text are readable on Normal in each colour scheme, but not on NormalFloat.
+  vim.wo[window].wrap, vim.wo[window].winhighlight = true, "NormalFloat:Normal,FloatBorder:Normal"
   local function close() M.close(window) end
   for key, action in pairs(keys or { ["<Esc>"] = close, q = close }) do
     vim.keymap.set("n", key, action, { buffer = buffer, nowait = true })
