@@ -1,6 +1,7 @@
 -- The adapter of the Neovim client for protocol/conformance: it does one task of the kit.
 --
--- python3 protocol/conformance client nvim --headless -u NONE --cmd "set rtp^=clients/neovim" -c "luafile Tests/Clients/neovim/adapter.lua"
+-- python3 protocol/conformance client nvim --headless -u NONE --cmd "set rtp^=$PWD/clients/neovim" \
+--   -c "luafile $PWD/Tests/Clients/neovim/adapter.lua"
 local rpc = require("einlass.rpc")
 local PATIENCE = 60000
 

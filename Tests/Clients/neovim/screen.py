@@ -1,8 +1,10 @@
 """Neovim on a screen of tmux, and Neovim without one."""
+import json
 import os
 import shlex
 import subprocess
 import time
+import urllib.request
 from pathlib import Path
 
 NVIM = os.environ.get("EINLASS_NEOVIM", "nvim")
@@ -33,6 +35,43 @@ def run_lua(house, script, *options, patience=PATIENCE, **more):
 def start_lua(house, script):
     """Starts a Lua file in Neovim without a screen. Returns the process."""
     return house.start(*lua_command(house, script))
+
+
+def write(house, name, text):
+    path = house.folder / name
+    path.write_text(text)
+    return path
+
+
+def lua(house, text, *options, **more):
+    """Runs Lua in Neovim without a screen. Returns standard output and standard error."""
+    code, output, errors = run_lua(house, write(house, "script.lua", text), *options, **more)
+    assert code == 0, errors
+    return output, errors
+
+
+def hold_pages(house):
+    """From now on no page is visited. Returns a function that waits for an opened page and returns its address."""
+    browser, address = house.folder / "bin/xdg-open", house.folder / "page"
+    browser.write_text(f'#!/bin/sh\necho "$1" >{address}.new && mv {address}.new {address}\n')
+
+    def page():
+        end = time.monotonic() + 60
+        while not address.exists():
+            assert time.monotonic() < end, "no page was opened"
+            time.sleep(0.05)
+        text = address.read_text().strip()
+        address.unlink()
+        return text
+    return page
+
+
+def visit(address):
+    urllib.request.urlopen(address).close()
+
+
+def accounts(house):
+    return json.loads(house.do("accounts", "list", "--json"))["accounts"]
 
 
 class Screen:

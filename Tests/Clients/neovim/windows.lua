@@ -4,7 +4,8 @@ local prompts = require("einlass.prompts")
 local asked, answers, choose = {}, {}, nil
 vim.ui.select = function(items, options, chosen)
   table.insert(asked, (options.prompt:match("^(.- wants)")))
-  vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), true, { relative = "editor", row = 1, col = 1, width = 9, height = 3 })
+  local place = { relative = "editor", row = 1, col = 1, width = 9, height = 3 }
+  vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), true, place)
   choose = function()
     vim.api.nvim_win_close(0, true)
     chosen(items[1], 1)

@@ -67,9 +67,8 @@ def page(text):
         front, back = style.get("color", FOREGROUND), style.get("background", BACKGROUND)
         front, back = (back, front) if style.get(7) else (front, back)
         weight = "bold" if style.get(1) else "normal"
-        for line in re.split(r"(\n)", part):
-            shown = "\n" if line == "\n" else html.escape(line)
-            parts.append(f'<span style="color:{front};background:{back};font-weight:{weight}">{shown}</span>' if line != "\n" else shown)
+        look = f"color:{front};background:{back};font-weight:{weight}"
+        parts.append("\n".join(f'<span style="{look}">{html.escape(line)}</span>' for line in part.split("\n")))
     return (f'<meta charset="utf-8"><body style="margin:0;background:{BACKGROUND}"><pre style="margin:8px;'
             f'font:16px/{LINE}px DejaVu Sans Mono">{"".join(parts)}</pre>')
 
@@ -78,14 +77,17 @@ def picture(text, path):
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "page.html").write_text(page(text))
         size = f"{round(COLUMNS * CELL) + 16},{ROWS * LINE + 16}"
-        subprocess.run(["chromium", "--headless", "--no-sandbox", "--hide-scrollbars", f"--user-data-dir={folder}/profile",
-                        f"--window-size={size}", f"--screenshot={folder}/page.png", f"file://{folder}/page.html"],
+        subprocess.run(["chromium", "--headless", "--no-sandbox", "--hide-scrollbars",
+                        f"--user-data-dir={folder}/profile", f"--window-size={size}",
+                        f"--screenshot={folder}/page.png", f"file://{folder}/page.html"],
                        check=True, capture_output=True, timeout=120)
-        subprocess.run(["convert", f"{folder}/page.png", "-strip", "+dither", "-colors", "48", f"png8:{path}"], check=True)
+        small = ["-strip", "+dither", "-colors", "48", f"png8:{path}"]
+        subprocess.run(["convert", f"{folder}/page.png", *small], check=True)
 
 
 def main():
-    with tempfile.TemporaryDirectory() as folder, subprocess.Popen([SANDBOX], stdout=subprocess.PIPE, text=True) as sandbox:
+    with (tempfile.TemporaryDirectory() as folder,
+          subprocess.Popen([SANDBOX], stdout=subprocess.PIPE, text=True) as sandbox):
         try:
             home = Path(folder, "home")
             home.mkdir(mode=0o700)

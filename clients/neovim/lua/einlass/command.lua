@@ -19,6 +19,14 @@ local function aligned(rows)
   end, rows)
 end
 
+local function say(message, ...)
+  vim.notify("einlass: " .. message:format(...))
+end
+
+local function fail(message, ...)
+  vim.notify("einlass: " .. message:format(...), vim.log.levels.ERROR)
+end
+
 local function name_of(account)
   return clean(account.provider) .. "/" .. clean(account.username)
 end
@@ -37,7 +45,7 @@ local function with_account(name, again, work)
     local found = vim.tbl_filter(function(account)
       return not name or name == account.account or name == name_of(account) or name == account.username
     end, accounts)
-    if #found == 0 then return vim.notify("einlass: there is no such account. :Einlass accounts lists them.", vim.log.levels.ERROR) end
+    if #found == 0 then return fail("there is no such account. :Einlass accounts lists them.") end
     if name and #found == 1 then return work(found[1]) end
     local function format(account) return name_of(account) .. "  " .. words.account(account) end
     vim.ui.select(found, { prompt = "Which account?", format_item = format, kind = "einlass" }, function(account)
@@ -51,7 +59,8 @@ local function with_provider(name, again, work)
   with("providers.list", "providers", again, function(providers)
     local usable = vim.tbl_filter(function(provider) return provider.configured and not provider.retired end, providers)
     local function format(provider) return clean(provider.name) end
-    vim.ui.select(usable, { prompt = "Sign in at which provider?", format_item = format, kind = "einlass" }, function(provider)
+    local options = { prompt = "Sign in at which provider?", format_item = format, kind = "einlass" }
+    vim.ui.select(usable, options, function(provider)
       if provider then work(provider.id) end
     end)
   end)
@@ -91,7 +100,7 @@ subcommands["sign-in"] = { complete = { "providers", "flows" }, run = function(a
       with("accounts.list", "accounts", nil, function(accounts)
         for _, account in ipairs(accounts) do
           if account.account == result.account then
-            vim.notify(("einlass: signed in to %s, %s."):format(name_of(account), words.account(account)))
+            say("signed in to %s, %s.", name_of(account), words.account(account))
           end
         end
       end)
@@ -107,7 +116,7 @@ subcommands.accounts = { complete = { "providers" }, run = function(again, provi
         table.insert(rows, { name_of(account), words.account(account), account.preferred and "preferred" or "" })
       end
     end
-    if #rows == 0 then return vim.notify("einlass: there is no account here. :Einlass sign-in adds one.") end
+    if #rows == 0 then return say("there is no account here. :Einlass sign-in adds one.") end
     show(vim.list_extend({ "Accounts", "" }, aligned(rows)))
   end)
 end }
@@ -116,7 +125,8 @@ subcommands.providers = { run = function(again)
   with("providers.list", "providers", again, function(providers)
     local rows = {}
     for _, provider in ipairs(providers) do
-      local state = provider.retired and "no longer in service" or provider.configured and "ready" or "needs a registration"
+      local state = provider.retired and "no longer in service"
+        or provider.configured and "ready" or "needs a registration"
       table.insert(rows, { clean(provider.id), clean(provider.name), state })
     end
     show(vim.list_extend({ "Providers", "" }, aligned(rows)))
@@ -129,12 +139,12 @@ subcommands.access = { complete = { "providers", "decisions" }, run = function(a
   if decision then
     local method = decision == "reset" and "access.reset" or "access.set"
     if method == "access.set" and not STATES[decision] then
-      return vim.notify("einlass: the decision is allow, deny or reset.", vim.log.levels.ERROR)
+      return fail("the decision is allow, deny or reset.")
     end
     local params = { provider = provider, application = application, state = STATES[decision] }
     return send(method, params, again, function()
       local name = clean(application or einlass.application.title)
-      vim.notify(("einlass: the access of %s to %s: %s."):format(name, clean(provider), STATES[decision] or "asks again"))
+      say("the access of %s to %s: %s.", name, clean(provider), STATES[decision] or "asks again")
     end)
   end
   with("access.list", "grants", again, function(grants)
@@ -146,7 +156,7 @@ subcommands.access = { complete = { "providers", "decisions" }, run = function(a
           clean(table.concat(grant.permissions, ", ")) })
       end
     end
-    if #rows == 0 then return vim.notify("einlass: no access was decided yet.") end
+    if #rows == 0 then return say("no access was decided yet.") end
     show(vim.list_extend({ "Access", "" }, aligned(rows)))
   end)
 end }
@@ -154,7 +164,7 @@ end }
 subcommands.prefer = { complete = { "accounts" }, run = function(again, name)
   with_account(name, again, function(account)
     send("accounts.setPreferred", { provider = account.provider, account = account.account }, again, function()
-      vim.notify(("einlass: %s prefers %s."):format(einlass.application.title, name_of(account)))
+      say("%s prefers %s.", einlass.application.title, name_of(account))
     end)
   end)
 end }
@@ -180,10 +190,7 @@ subcommands.cancel = { run = function() einlass.cancel() end }
 --- Runs `:Einlass` with these arguments.
 function M.run(arguments)
   local command = subcommands[arguments[1] or "accounts"]
-  if not command then
-    local message = "einlass: there is no :Einlass %s. See :help :Einlass."
-    return vim.notify(message:format(arguments[1]), vim.log.levels.ERROR)
-  end
+  if not command then return fail("there is no :Einlass %s. See :help :Einlass.", arguments[1]) end
   command.run(function() M.run(arguments) end, unpack(arguments, 2))
 end
 

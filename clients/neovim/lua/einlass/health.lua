@@ -4,26 +4,38 @@ local health = vim.health or require("health")
 local start, ok = health.start or health.report_start, health.ok or health.report_ok
 local warn, fail = health.warn or health.report_warn, health.error or health.report_error
 
+local DOCTOR = { "Run in a terminal: einlassctl doctor" }
+
+--- The means to open a page, or nil.
+local function opener()
+  if vim.ui.open then return "vim.ui.open" end
+  for _, name in ipairs(require("einlass.panels").openers) do
+    if vim.fn.executable(name) == 1 then return name end
+  end
+end
+
 function M.check()
   local einlass, clean = require("einlass"), require("einlass.text").clean
   start("einlass")
   local program, missing = require("einlass.rpc").find()
   if not program then return fail(missing, { "Install einlass: see its README." }) end
   local status, problem = einlass.request("network.status", {})
-  if problem then return fail(clean(problem.message), { "Run in a terminal: einlassctl doctor" }) end
+  if problem then return fail(clean(problem.message), DOCTOR) end
   local hello = einlass.hello()
   ok(("%s %s"):format(program, hello.server.version))
   local store, configuration = hello.store, hello.configuration
   if store.problem then
-    fail(("the store: %s %s"):format(store.problem.reason, store.problem.detail or ""), { "Run in a terminal: einlassctl doctor" })
+    fail(("the store: %s %s"):format(store.problem.reason, store.problem.detail or ""), DOCTOR)
   else
     ok("the store is protected by: " .. store.protection)
   end
   if configuration and configuration.problem then fail(clean(configuration.problem.message)) end
   if status.online == false then warn("this machine is offline") end
-  local opener = vim.ui.open and "vim.ui.open" or vim.tbl_filter(function(name) return vim.fn.executable(name) == 1 end,
-    require("einlass.panels").openers)[1]
-  if opener then ok("pages are opened by " .. opener) else warn("no program opens pages", { "Install xdg-utils, or sign in by deviceCode." }) end
+  if opener() then
+    ok("pages are opened by " .. opener())
+  else
+    warn("no program opens pages", { "Install xdg-utils, or sign in by deviceCode." })
+  end
 
   start("einlass: accounts")
   local accounts, refused = einlass.list("accounts.list", "accounts")

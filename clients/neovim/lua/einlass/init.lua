@@ -7,7 +7,9 @@ M.application = { name = "neovim", title = "Neovim" }
 --- Options of einlass for each start, such as `{ "--store", "/path" }`.
 M.arguments = {}
 
-local clients, running, rejectable = {}, {}, {}
+local clients, running = {}, {}
+--- By digest of a token: the parameters for the next one. The token itself is not kept.
+local rejectable = {}
 
 --- Takes the place of `application`, `arguments` or both.
 function M.setup(options)
@@ -59,8 +61,8 @@ local function wait(start)
   return result, problem
 end
 
---- Sends a request of an application. `callback(result, problem)` gets the answer. Without `callback` it waits and returns
---- both. With it, it returns a function that cancels the request.
+--- Sends a request of an application. `callback(result, problem)` gets the answer. Without `callback` it waits and
+--- returns both. With it, it returns a function that cancels the request.
 function M.request(method, params, callback, application)
   application = application or M.application
   if not callback then
@@ -124,7 +126,8 @@ end
 
 --- The reasons that `auth.perform` with the person may mend.
 local ASKS = {
-  noSystemAccount = true, accessNotGranted = true, reloginNeeded = true, notIssuedToThisClient = true, interactionRequired = true,
+  noSystemAccount = true, accessNotGranted = true, reloginNeeded = true, notIssuedToThisClient = true,
+  interactionRequired = true,
 }
 
 local function application_of(options)
@@ -132,8 +135,9 @@ local function application_of(options)
   return { name = options.client, title = options.title or options.client }
 end
 
---- Gets a token: `provider` or `url`, and `account`, `scopes`, `client`, `title`, `interactive`, `minValiditySeconds`.
---- `callback(token, problem)`; without `callback` it waits and returns both. With it, it returns a function that cancels.
+--- Gets a token. Options: `provider` or `url`, and `account`, `scopes`, `client`, `title`, `interactive`,
+--- `minValiditySeconds`. `callback(token, problem)`; without `callback` it waits and returns both. With it, it returns
+--- a function that cancels.
 function M.token(options, callback)
   if not callback then
     return wait(function(done) return M.token(options, done) end)
@@ -180,14 +184,17 @@ function M.token(options, callback)
         local message = "The account has no token that a plugin can send. Use credentials.sign."
         return callback(nil, rpc.problem(0, message, { reason = "noBearerToken", account = found.account }))
       end
-      rejectable[vim.fn.sha256(credential.token)] = { options = options, account = found.account, resource = found.resource }
+      rejectable[vim.fn.sha256(credential.token)] = {
+        options = options, account = found.account, resource = found.resource,
+      }
       callback(credential.token)
     end)
   end
 
   local address = options.url and options.url:gsub("[?#].*", "")
   request("services.resolve", {
-    address = address, provider = options.provider, account = options.account, folder = (vim.uv or vim.loop).fs_realpath("."),
+    address = address, provider = options.provider, account = options.account,
+    folder = (vim.uv or vim.loop).fs_realpath("."),
   }, function(result, problem)
     if problem then return callback(nil, problem) end
     found = result
@@ -206,7 +213,8 @@ function M.reject(token, callback)
   end
   local known = rejectable[vim.fn.sha256(token)]
   if not known then
-    vim.schedule(function() callback(nil, rpc.problem(0, "This token is not from einlass.", { reason = "unknownToken" })) end)
+    local problem = rpc.problem(0, "This token is not from einlass.", { reason = "unknownToken" })
+    vim.schedule(function() callback(nil, problem) end)
     return function() end
   end
   local application, cancel = application_of(known.options), nil

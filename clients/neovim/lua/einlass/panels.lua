@@ -47,12 +47,15 @@ local function lines_of(panel)
     add("Enter this code at %s", clean(code.verificationUri))
     vim.list_extend(lines, { "", "        " .. clean(code.userCode), "" })
     panel.code_line = #lines - 2
-    add("%s on this machine asks you to sign in at %s until %s.", application(code), clean(code.host), os.date("%H:%M", code.expiresAt))
+    local ends = os.date("%H:%M", code.expiresAt)
+    add("%s on this machine asks you to sign in at %s until %s.", application(code), clean(code.host), ends)
     add("Enter only a code that you see in your own %s.", application(code))
     vim.list_extend(keys, { "o open the page", "y copy the code" })
   elseif page then
     add("Sign in at %s in your browser.", clean(page.host))
-    if panel.has_failed then vim.list_extend(lines, { "No browser opens here. Open this address:", clean(page.url) }) end
+    if panel.has_failed then
+      vim.list_extend(lines, { "No browser opens here. Open this address:", clean(page.url) })
+    end
     vim.list_extend(keys, { "o open the page", "y copy its address" })
   end
   if verifier then
@@ -125,7 +128,8 @@ function Panel:draw()
   end
   vim.api.nvim_buf_add_highlight(self.buffer, -1, "MoreMsg", #lines - 1, 0, -1)
   if self.deviceCode then
-    vim.api.nvim_buf_add_highlight(self.buffer, -1, "IncSearch", self.code_line, 8, 10 + #clean(self.deviceCode.userCode))
+    local ends = 10 + #clean(self.deviceCode.userCode)
+    vim.api.nvim_buf_add_highlight(self.buffer, -1, "IncSearch", self.code_line, 8, ends)
   end
   vim.cmd("redraw")
 end

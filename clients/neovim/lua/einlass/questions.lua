@@ -1,4 +1,4 @@
---- The prompts that are questions, by vim.ui. One at a time, because the built-in vim.ui waits for its key within the call.
+--- The prompts that are questions, by vim.ui. One at a time, because the built-in vim.ui waits within the call.
 local M = {}
 local words = require("einlass.text")
 local clean, application, provider, rights = words.clean, words.application, words.provider, words.rights
@@ -127,16 +127,19 @@ end
 
 function ask.replaceAccount(prompt, question)
   local items = vim.list_extend(vim.tbl_map(words.account, prompt.accounts), { "A new account" })
-  local text = ("%s signed in at %s. Is this a new account, or one of these?"):format(application(prompt), provider(prompt))
-  question:select(text, items, function(number)
+  local text = "%s signed in at %s. Is this a new account, or one of these?"
+  question:select(text:format(application(prompt), provider(prompt)), items, function(number)
     local account = prompt.accounts[number]
     question:done("accept", account and { account = account.account })
   end)
 end
 
+local PURPOSES = {
+  keySlot = "Passphrase of the store", export = "Passphrase for the new file", import = "Passphrase of the file",
+}
+
 function ask.enterPassphrase(prompt, question)
-  local purposes = { keySlot = "Passphrase of the store", export = "Passphrase for the new file", import = "Passphrase of the file" }
-  local text = ("%s: %s %s"):format(application(prompt), purposes[prompt.purpose] or "Passphrase", clean(prompt.path))
+  local text = ("%s: %s %s"):format(application(prompt), PURPOSES[prompt.purpose] or "Passphrase", clean(prompt.path))
   if prompt.again or question.differs then
     text = (question.differs and "The two differ. " or "This passphrase does not fit. ") .. text
   end
@@ -176,8 +179,9 @@ local FAULTS = {
 }
 
 function ask.trustCertificate(prompt, question)
-  local text = ("%s: the certificate of %s (%s, port %s) %s, and ends on %s. "):format(application(prompt), clean(prompt.server),
-    clean(prompt.host), prompt.port, prompt.fault and (FAULTS[prompt.fault] or "is not trusted") or "is trusted",
+  local text = ("%s: the certificate of %s (%s, port %s) %s, and ends on %s. "):format(
+    application(prompt), clean(prompt.server), clean(prompt.host), prompt.port,
+    prompt.fault and (FAULTS[prompt.fault] or "is not trusted") or "is trusted",
     os.date("%Y-%m-%d", prompt.certificateEndsAt))
   if prompt.formerPublicKey then
     text = text .. ("The server has another key than before. Before: %s. "):format(clean(prompt.formerPublicKey))

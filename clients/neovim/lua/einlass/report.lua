@@ -10,25 +10,30 @@ local function configure(params, send)
   einlass.list("providers.list", "providers", {}, function(providers, problem)
     if problem then return einlass.report(problem) end
     local found = vim.tbl_filter(function(provider) return provider.id == params.provider end, providers)[1]
-    if not found then return einlass.report({ message = "There is no such provider.", reason = "unknownProvider", data = {} }) end
-    local setup, notes = found.setup, { "Register an application, then enter its client id:", clean(found.setup.documentation) }
+    local setup = found.setup
+    local notes = { "Register an application, then enter its client id:", clean(setup.documentation) }
     if setup.redirect then table.insert(notes, "Its redirect address: " .. clean(setup.redirect)) end
     if setup.notes then table.insert(notes, clean(setup.notes)) end
     local window = windows.open(vim.list_extend({ "Registration at " .. clean(found.name), "" }, notes))
     vim.ui.input({ prompt = "Client id: " }, function(id)
       if not id or id == "" then return windows.close(window) end
-      local secret = vim.fn.inputsecret(vim.tbl_contains(setup.needs, "clientSecret") and "Client secret: " or "Client secret, if any: ")
+      local is_needed = vim.tbl_contains(setup.needs, "clientSecret")
+      local secret = vim.fn.inputsecret(is_needed and "Client secret: " or "Client secret, if any: ")
       windows.close(window)
-      send("providers.configure", { provider = params.provider, clientId = vim.trim(id), clientSecret = secret ~= "" and secret or nil })
+      send("providers.configure", {
+        provider = params.provider, clientId = vim.trim(id), clientSecret = secret ~= "" and secret or nil,
+      })
     end)
   end)
 end
 
---- By method of a hint: the words of the choice, from the parameters. Others are for programs, or need more than Neovim has.
+--- By method of a hint: the words of the choice, from the parameters. Other hints need more than a choice.
 local CHOICES = {
   ["accounts.signIn"] = function(params) return "Sign in to " .. clean(params.resource or params.provider) end,
   ["access.reset"] = function(params) return "Forget the decision about " .. clean(params.provider) end,
-  ["access.set"] = function(params) return ("Allow %s the accounts of %s"):format(clean(params.application), clean(params.provider)) end,
+  ["access.set"] = function(params)
+    return ("Allow %s the accounts of %s"):format(clean(params.application), clean(params.provider))
+  end,
   ["providers.configure"] = function(params) return "Enter the registration at " .. clean(params.provider) end,
   ["accounts.list"] = function() return "Show the accounts" end,
   ["providers.list"] = function() return "Show the providers" end,
@@ -47,7 +52,9 @@ local function lines_of(problem)
     table.insert(lines, "The provider: " .. table.concat(parts, " "))
   end
   local names = { PROVIDER = data.provider, ACCOUNT = data.account, APPLICATION = (problem.application or {}).name }
-  local step = (next_steps[problem.reason] or ""):gsub("%u%u%u+", function(name) return names[name] and clean(names[name]) end)
+  local step = (next_steps[problem.reason] or ""):gsub("%u%u%u+", function(name)
+    return names[name] and clean(names[name])
+  end)
   if step ~= "" then table.insert(lines, step) end
   return lines
 end
@@ -76,10 +83,13 @@ return function(problem, again)
   end
   if problem.data.retryable and again then
     local pause = problem.data.retryAfterSeconds
-    offer(pause and ("Try again in %d s"):format(pause) or "Try again", function() vim.defer_fn(again, (pause or 0) * 1000) end)
+    offer(pause and ("Try again in %d s"):format(pause) or "Try again", function()
+      vim.defer_fn(again, (pause or 0) * 1000)
+    end)
   end
   if #choices == 0 then return vim.notify(table.concat(lines, "\n"), vim.log.levels.ERROR) end
-  vim.ui.select(vim.list_extend(choices, { "Close" }), { prompt = table.concat(lines, " "), kind = "einlass" }, function(_, number)
+  table.insert(choices, "Close")
+  vim.ui.select(choices, { prompt = table.concat(lines, " "), kind = "einlass" }, function(_, number)
     if actions[number] then actions[number]() end
   end)
 end

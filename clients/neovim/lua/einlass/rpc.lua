@@ -32,9 +32,9 @@ local Client = {}
 Client.__index = Client
 
 --- Starts `command` and sends `initialize` with the members of `hello`. Members of `on`, each optional:
---- `started(result, problem)`, `notification(method, params)`, `ended(code)`, and `prompt(prompt, answer)`, which shows a
---- dialog for a declared kind. It returns the dialog: `close()`, and `closing()`, which is called earlier and runs while
---- Neovim waits for a key (|api-fast|). `answer(action, members)` sends the answer of the person.
+--- `started(result, problem)`, `notification(method, params)`, `ended(code)`, and `prompt(prompt, answer)`, which shows
+--- a dialog for a declared kind. It returns the dialog: `close()`, and `closing()`, which is called earlier and runs
+--- while Neovim waits for a key (|api-fast|). `answer(action, members)` sends the answer of the person.
 --- Returns the client, or nil and the problem.
 function M.start(command, hello, on)
   local self = setmetatable({ on = on, calls = {}, unsent = {}, dialogs = {}, log = {}, last_id = 0 }, Client)

@@ -37,8 +37,8 @@ end
 function M.account(account)
   local name, username = clean(account.displayName), clean(account.username)
   local shown = name ~= "" and name ~= username and ("%s (%s)"):format(name, username) or username
-  local health = { reloginNeeded = "must sign in again", banned = "banned", locked = "locked" }
-  return shown .. (account.health and account.health ~= "ok" and " – " .. (health[account.health] or clean(account.health)) or "")
+  if not account.health or account.health == "ok" then return shown end
+  return shown .. " – " .. (account.health == "reloginNeeded" and "must sign in again" or clean(account.health))
 end
 
 return M

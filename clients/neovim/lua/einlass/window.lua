@@ -25,8 +25,8 @@ function M.draw(buffer, window, lines)
   vim.cmd("redraw")
 end
 
---- Opens a window with lines. `keys` has a function for each key of normal mode; without it, <Esc> and q close the window.
---- Returns the window and its buffer, which ends with it.
+--- Opens a window with lines. `keys` has a function for each key of normal mode; without it, <Esc> and q close the
+--- window. Returns the window and its buffer, which ends with it.
 function M.open(lines, keys)
   local buffer = vim.api.nvim_create_buf(false, true)
   vim.bo[buffer].bufhidden, vim.bo[buffer].filetype = "wipe", "einlass"

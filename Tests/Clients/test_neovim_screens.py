@@ -1,0 +1,298 @@
+"""Sign-ins, questions and failures of the Neovim client, as a person sees them on a screen of tmux.
+
+    python -m pytest Tests/Clients/test_neovim_screens.py
+"""
+import json
+import os
+import re
+import select
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from house import missing
+
+sys.path.append(str(Path(__file__).parent / "neovim"))
+from screen import NVIM, PATIENCE, Screen, accounts, hold_pages, visit, write  # noqa: E402
+
+pytestmark = pytest.mark.skipif(bool(missing(NVIM, "tmux")), reason=f"skipped: there is no {NVIM} or no tmux")
+
+
+@pytest.fixture
+def screen(house):
+    with Screen(house) as screen:
+        yield screen
+
+
+@pytest.fixture
+def page(house):
+    return hold_pages(house)
+
+
+def test_a_sign_in_by_page_shows_itself_and_goes_away(house, screen, page):
+    screen.command("Einlass sign-in github")
+    shown = screen.wait_for("Neovim signs in at GitHub", "<Esc> cancel")
+    assert "Sign in at 127.0.0.1 in your browser." in shown and "Neovim may then use this account." in shown
+    visit(page())
+    screen.wait_for("signed in to github/ada, Ada Lovelace (ada).")
+    screen.wait_until_gone("<Esc> cancel")
+    assert [account["username"] for account in accounts(house)] == ["ada"]
+
+
+def test_a_sign_in_by_code_shows_itself_and_goes_away(house, screen, enter_code):
+    screen.command("Einlass sign-in github deviceCode")
+    shown = screen.wait_for("Enter this code at", "y copy the code")
+    address = re.search(r"Enter this code at (\S+)", shown)[1].strip("│")
+    code = re.search(r"\b[A-Z]{4}-[A-Z]{4}\b", shown)[0]
+    assert "Neovim on this machine asks you" in shown and "Neovim may then use this account." in shown
+    screen.press("y")
+    screen.command("echo 'copied' getreg('\"')")
+    screen.wait_for(f"copied {code}")
+    enter_code(address, code)
+    screen.wait_for("signed in to github/ada")
+    screen.wait_until_gone("y copy the code")
+    assert [account["username"] for account in accounts(house)] == ["ada"]
+
+
+@pytest.mark.parametrize("way", ["escape", "command", "close"])
+def test_a_sign_in_is_cancelled(house, screen, page, way):
+    screen.command("autocmd User EinlassAuthProgress let g:stages = get(g:, 'stages', 0) + 1")
+    screen.command("Einlass sign-in github")
+    screen.wait_for("<Esc> cancel")
+    address = page()
+    {"escape": lambda: screen.press("Escape"), "command": lambda: screen.command("EinlassCancel"),
+     "close": lambda: screen.command("close")}[way]()
+    screen.wait_until_gone("<Esc> cancel")
+    screen.command("lua print(#require('einlass').request('auth.list', {}).flows .. ' flows are left')")
+    screen.wait_for("0 flows are left")
+    # Nobody listens for the browser any more.
+    with pytest.raises(OSError):
+        visit(address)
+    assert accounts(house) == []
+
+
+def test_a_sign_in_may_begin_while_the_person_types(house, screen, page):
+    screen.command("inoremap <F5> <Cmd>Einlass sign-in github<CR>")
+    screen.type("ihello")
+    screen.wait_for("hello", "INSERT")
+    screen.press("F5")
+    screen.wait_for("hello", "Neovim signs in at GitHub")
+    screen.press("Escape")
+    screen.wait_until_gone("Neovim signs in at GitHub")
+    screen.type("A world")
+    screen.wait_for("hello world")
+
+
+def test_einlass_ends_with_neovim(house, screen):
+    screen.command("Einlass")
+    screen.wait_for("there is no account here")
+    screen.command("lua print('process', #vim.api.nvim_get_proc_children(vim.fn.getpid()))")
+    screen.wait_for("process 1")
+    screen.command("lua vim.fn.writefile(vim.api.nvim_get_proc_children(vim.fn.getpid()), 'children')")
+    children = house.folder / "work/children"
+    screen.wait_until(lambda _: children.exists() and children.read_text().strip(), "a list of children")
+    einlass = os.pidfd_open(int(children.read_text()))
+    screen.type(":qall!")
+    screen.press("Enter")
+    ended, _, _ = select.select([einlass], [], [], PATIENCE)
+    os.close(einlass)
+    assert ended
+
+
+def test_the_address_of_the_last_page_is_pasted(house, screen, page):
+    screen.command("Einlass sign-in github")
+    screen.wait_for("If the last page does not load, press p and paste its address.")
+
+    class NoRedirect(urllib.request.HTTPRedirectHandler):
+        def redirect_request(self, *_):
+            return None
+
+    def last_page(address):
+        try:
+            urllib.request.build_opener(NoRedirect).open(address)
+        except urllib.error.HTTPError as answer:
+            return answer.headers["Location"]
+
+    last = last_page(page())
+    screen.press("p")
+    screen.wait_for("Address:")
+    screen.type("http://127.0.0.1:1/wrong")
+    screen.press("Enter")
+    screen.wait_for("This does not fit.")
+    screen.press("p")
+    screen.wait_for("Address:")
+    screen.type(last)
+    shown = screen.shown()
+    assert "code=" not in shown
+    screen.press("Enter")
+    screen.wait_for("signed in to github/ada")
+    # The address is in no history.
+    screen.command("wshada! | history all")
+    screen.wait_for("history all")
+    assert b"code=" not in b"".join(path.read_bytes() for path in house.folder.rglob("*.shada"))
+
+
+def test_a_page_that_no_browser_opens_is_shown_as_text(house, screen):
+    write(house, "bin/xdg-open", "#!/bin/sh\nexit 3\n")
+    screen.command("Einlass sign-in github")
+    shown = screen.wait_for("No browser opens here. Open this address:")
+    # The window breaks the address into lines.
+    address = "".join(re.findall(r"│ ?(.*?) *│", shown)).replace(" ", "")
+    visit(re.search(r"http://127[^<]*?code_challenge_method=S256", address)[0])
+    screen.wait_for("signed in to github/ada")
+
+
+def test_the_person_chooses_among_accounts(house, screen):
+    house.sign_in("github")
+    house.sign_in("github", user="grace")
+    house.allow("neovim", "github")
+    screen.command("lua einlass = require('einlass') einlass.token({provider='github'}, function(token, problem) "
+                   "einlass.request('verify', {provider='github', credential={type='oauth2', token=token}}, "
+                   "function(result) print('the token is of ' .. result.identity.username) end) end)")
+    shown = screen.wait_for("Which GitHub account for Neovim?")
+    screen.type(re.search(r"(\d): Grace Hopper \(grace\)", shown)[1])
+    screen.press("Enter")
+    screen.wait_for("the token is of grace")
+
+
+def test_a_failure_that_may_pass_is_tried_again(house, screen):
+    fault = {"path": "/login/device/code", "answer": "status", "status": 503, "remaining": 10}
+    house.change({"faults": {"down": fault}})
+    screen.command("Einlass sign-in github deviceCode")
+    screen.wait_for("1: Try again", "2: Close")
+    house.change({"faults": {"down": None}})
+    screen.type("1")
+    screen.press("Enter")
+    screen.wait_for("Enter this code at")
+
+
+def test_a_question_goes_away_when_another_program_answers_it(house, screen):
+    house.sign_in("github")
+    screen.command("lua require('einlass').token({provider='github', client='my-plugin', title='My Plugin'}, "
+                   "function(token, problem) print(token and 'there is a token' or problem) end)")
+    screen.wait_for("My Plugin wants to use your GitHub account.", "2: Don't allow")
+    house.allow("my-plugin", "github")
+    screen.wait_for("there is a token")
+    # Neovim reads commands again.
+    screen.command("echo 6 * 7")
+    screen.wait_for("42")
+
+
+def test_a_request_that_waits_is_cancelled_by_escape(house, screen, page):
+    screen.command("lua token, problem = require('einlass').token({provider='github'}) print(token, problem.reason)")
+    screen.wait_for("Neovim signs in at GitHub", "<Esc> cancel")
+    screen.press("Escape")
+    screen.wait_for("nil userCanceled")
+    screen.wait_until_gone("<Esc> cancel")
+
+
+def test_a_failure_shows_its_next_step_and_follows_it(house, screen):
+    house.sign_in("github")
+    house.do("access", "set", "neovim", "github", "denied")
+    write(house, "work/again.lua", """
+local einlass = require("einlass")
+local function again()
+  einlass.token({ provider = "github" }, function(token, problem)
+    if problem then return einlass.report(problem, again) end
+    print("there is a token")
+  end)
+end
+again()""")
+    screen.command("luafile again.lua")
+    shown = screen.wait_for("1: Forget the decision about github", "2: Close")
+    assert "einlassctl access reset neovim github" in re.sub(r"\s+", " ", shown)
+    screen.type("1")
+    screen.press("Enter")
+    screen.wait_for("Neovim wants to use your GitHub account.", "1: Allow")
+    screen.type("1")
+    screen.press("Enter")
+    screen.wait_for("there is a token")
+
+
+def test_a_missing_registration_is_entered(house, screen):
+    config = json.loads(house.config.read_text())
+    registration = config["applications"]["*"].pop("github")
+    house.config.write_text(json.dumps(config))
+    screen.command("Einlass sign-in github authorizationCode")
+    screen.wait_for("1: Enter the registration at github")
+    screen.type("1")
+    screen.press("Enter")
+    screen.wait_for("Client id:")
+    screen.type(registration["clientId"])
+    screen.press("Enter")
+    screen.wait_for("Client secret")
+    screen.type(registration["clientSecret"])
+    assert registration["clientSecret"] not in screen.shown()
+    screen.press("Enter")
+    screen.wait_for("signed in to github/ada")
+
+
+def test_accounts_and_access_are_looked_after(house, screen):
+    house.sign_in("github")
+    house.sign_in("google")
+    screen.type(":Einlass re")
+    screen.press("Tab")
+    screen.wait_for(":Einlass remove")
+    screen.type(" go")
+    screen.press("Tab")
+    screen.wait_for(":Einlass remove google/ada@example.org")
+    screen.press("C-c")
+    # The interrupt discards the keys that come with it.
+    screen.wait_until_gone(":Einlass remove")
+    screen.command("Einlass")
+    screen.wait_for("Accounts", "github/ada", "google/ada@example.org")
+    screen.press("Escape")
+    screen.wait_until_gone("Accounts")
+    screen.command("Einlass prefer github/ada")
+    screen.wait_for("Neovim prefers github/ada.")
+    screen.command("Einlass accounts github")
+    screen.wait_for("preferred")
+    screen.press("q")
+    screen.command("Einlass access github deny backup")
+    screen.wait_for("the access of backup to github: denied.")
+    screen.command("Einlass access")
+    screen.wait_for("backup", "denied")
+    screen.press("q")
+    screen.command("Einlass providers")
+    screen.wait_for("Providers", "Facebook")
+    screen.press("q")
+    screen.command("Einlass remove google/ada@example.org")
+    screen.wait_for("1: Remove")
+    screen.type("1")
+    screen.press("Enter")
+    screen.wait_for("google/ada@example.org is removed.")
+    assert [account["provider"] for account in accounts(house)] == ["github"]
+    screen.command("Einlass sign-out github/ada")
+    screen.wait_for("1: Sign out")
+    screen.type("1")
+    screen.press("Enter")
+    screen.wait_for("github/ada is signed out.")
+    assert [account["signedIn"] for account in accounts(house)] == [False]
+
+
+def test_a_change_by_another_program_is_announced(house, screen):
+    screen.command("lua vim.api.nvim_create_autocmd('User', {pattern='EinlassAccountsChanged', callback="
+                   "function(event) print('an account was', event.data and event.data.changes[1].change) end})")
+    screen.command("Einlass")
+    screen.wait_for("there is no account here")
+    house.sign_in("github")
+    _, _, has_data = house.run(NVIM, "--headless", "-u", "NONE", "+echo has('nvim-0.8')", "+q")
+    screen.wait_for("an account was " + ("added" if has_data.strip() == "1" else "nil"))
+
+
+def test_a_passphrase_is_not_shown_and_not_kept(house, screen):
+    house.sign_in("github")
+    file = house.folder / "accounts.einlass"
+    screen.command(f"lua require('einlass').request('accounts.export', {{path='{file}'}}, "
+                   "function(result, problem) print('done', problem or result.accounts) end)")
+    for question in ("Passphrase for the new file", "Again"):
+        screen.wait_for(question)
+        screen.type("correct horse")
+        assert "horse" not in screen.shown()
+        screen.press("Enter")
+    screen.wait_for("done 1")
+    screen.command("wshada!")
+    assert b"horse" not in b"".join(path.read_bytes() for path in house.folder.rglob("*.shada"))
