@@ -18,7 +18,7 @@ from house import PROJECT, make_certificate, missing, open_gate, server_context
 FOLDER = Path(__file__).parent / "neovim"
 sys.path.append(str(FOLDER))
 from questions import ADA, GRACE, QUESTIONS  # noqa: E402
-from screen import NVIM, PLUGIN, hold_pages, lua, run_lua, start_lua, visit, write  # noqa: E402
+from screen import NVIM, PLUGIN, blocks, hold_pages, lua, run_lua, start_lua, visit, write  # noqa: E402
 
 pytestmark = pytest.mark.skipif(bool(missing(NVIM)), reason=f"skipped: there is no {NVIM}")
 
@@ -86,10 +86,6 @@ def test_questions_wait_for_each_other_and_go_away(house):
 
 
 # Tokens for plugins.
-
-def blocks(language):
-    return re.findall(rf"```{language}\n(.*?)```", (PLUGIN / "README.md").read_text(), re.DOTALL)
-
 
 @contextlib.contextmanager
 def github(house, tmp_path):

@@ -169,6 +169,11 @@ def test_a_failure_that_may_pass_is_tried_again(house, screen):
     screen.wait_for("Enter this code at")
 
 
+def test_an_address_is_signed_in_to_as_a_protected_resource(screen):
+    screen.command("Einlass sign-in https://127.0.0.1:1/mcp")
+    screen.wait_for("127.0.0.1 does not accept connections", "1: Try again")
+
+
 def test_a_question_goes_away_when_another_program_answers_it(house, screen):
     house.sign_in("github")
     screen.command("lua require('einlass').token({provider='github', client='my-plugin', title='My Plugin'}, "

@@ -1,6 +1,7 @@
 """Neovim on a screen of tmux, and Neovim without one."""
 import json
 import os
+import re
 import shlex
 import subprocess
 import time
@@ -14,12 +15,19 @@ PATIENCE = 60  # seconds; turns a hang into a failure
 OPTIONS = ["-u", "NONE", "-n", "--cmd", "set nocompatible shortmess+=I"]
 
 
+def blocks(language):
+    """Returns the blocks of this language in the README."""
+    return re.findall(rf"```{language}\n(.*?)```", (PLUGIN / "README.md").read_text(), re.DOTALL)
+
+
 def install(house):
-    """Puts the plugin where the README puts it."""
-    folder = house.folder / ".local/share/nvim/site/pack/einlass/start"
-    folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / "neovim").exists():
-        (folder / "neovim").symlink_to(PLUGIN)
+    """Installs the plugin by the commands of the README."""
+    if (house.folder / ".local/share/nvim").exists():
+        return
+    (commands,) = blocks("console")
+    for line in commands.splitlines():
+        code, _, errors = house.run("sh", "-c", line.removeprefix("$ "), cwd=PLUGIN.parents[1])
+        assert code == 0, errors
 
 
 def lua_command(house, script, *options):

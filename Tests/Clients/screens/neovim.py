@@ -15,7 +15,7 @@ from pathlib import Path
 CLIENTS = Path(__file__).parents[1]
 sys.path += [str(CLIENTS.parent / "Integrations"), str(CLIENTS / "neovim")]
 from house import SANDBOX, House  # noqa: E402
-from screen import PLUGIN, Screen  # noqa: E402
+from screen import Screen, blocks  # noqa: E402
 
 COLUMNS, ROWS = 84, 24
 CELL, LINE = 9.63, 19  # pixels of DejaVu Sans Mono at 16 pixels
@@ -93,8 +93,7 @@ def main():
             home.mkdir(mode=0o700)
             house = House(home, json.loads(sandbox.stdout.readline()))
             house.change({"github": {"behaviour": {"consent": "page"}}})
-            example = re.search(r"```lua\n(.*?)```", (PLUGIN / "README.md").read_text(), re.DOTALL)[1]
-            (home / "work/hello.lua").write_text(example)
+            (home / "work/hello.lua").write_text(blocks("lua")[0])
             with Screen(house, columns=COLUMNS, rows=ROWS) as screen:
                 screen.command("set laststatus=2 termguicolors nowrap | syntax on | colorscheme slate | edit hello.lua")
                 screen.wait_for("local einlass")
