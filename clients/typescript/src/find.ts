@@ -1,0 +1,34 @@
+import { accessSync, constants, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, dirname, join, resolve } from "node:path";
+
+/**
+ * Returns the path of einlass: from the variable EINLASS, else from the PATH, else beside the running program, else in
+ * ~/.local/bin. Throws if EINLASS names no program, or if there is none.
+ */
+export function findEinlass(): string {
+  const search = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
+  const named = process.env.EINLASS;
+  if (named) {
+    const found = named.includes("/") ? isProgram(named) && named : first(search, named);
+    if (!found) throw new Error(`The variable EINLASS names ${named}, which is no program. Correct or remove it.`);
+    return found;
+  }
+  const beside = process.argv[1] ? [dirname(resolve(process.argv[1]))] : [];
+  const found = first([...search, ...beside, join(homedir(), ".local/bin")], "einlass");
+  if (!found) throw new Error("There is no einlass on the PATH. Install it, or name it in the variable EINLASS.");
+  return found;
+}
+
+function first(folders: readonly string[], name: string): string | undefined {
+  return folders.map((folder) => join(folder, name)).find(isProgram);
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}

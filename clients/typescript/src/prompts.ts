@@ -1,0 +1,37 @@
+import { Prompt } from "./protocol";
+
+export type PromptKind = Prompt["kind"];
+export type PromptOf<K extends PromptKind> = Extract<Prompt, { kind: K }>;
+
+/** The members of `accept`, by the kind of prompt. */
+export interface Accepted {
+  grantAccess: {};
+  selectAccount: { account: string };
+  confirmAccount: {};
+  /** Without `account`, the account is a new one. */
+  replaceAccount: { account?: string };
+  openURL: { redirectURL?: string };
+  deviceCode: {};
+  enterVerifier: { text: string };
+  enterPassphrase: { passphrase: string };
+  enterPassword: { username?: string; password: string; remember?: boolean };
+  trustCertificate: {};
+}
+
+/** The answer to a prompt: the members of `accept`, or `true` if it needs none; `false` declines; `undefined` cancels. */
+export type Answer<K extends PromptKind> = Accepted[K] | ({} extends Accepted[K] ? boolean : false) | undefined;
+
+/** An AbortSignal, without a dependency on the types of node or of a browser. */
+export interface Signal {
+  readonly aborted: boolean;
+  addEventListener(type: "abort", listener: () => void): void;
+  removeEventListener(type: "abort", listener: () => void): void;
+}
+
+/**
+ * A function for each kind of prompt that the program can show. `closed` aborts when the prompt has closed, and the
+ * dialog then goes away. The answer of a closed prompt is ignored.
+ */
+export type PromptHandlers = {
+  [K in PromptKind]?: (prompt: PromptOf<K>, closed: Signal) => Answer<K> | Promise<Answer<K>>;
+};

@@ -1,0 +1,3037 @@
+/**
+ * The types of the protocol. `clients/generate-types` writes this file from protocol/openrpc.json and
+ * protocol/errors.json. The parameters of `accounts.list` are `AccountsListParams`, its result is `AccountsListResult`.
+ */
+
+export interface Account {
+  /** An account's id, from accounts.list. */
+  account: string;
+  /** A provider's id, from providers.list. */
+  provider: string;
+  /** The user name at the provider. */
+  username: string;
+  /** The name to show. */
+  displayName?: string;
+  /** The provider's stable id of the person. */
+  subject?: string;
+  /** Not verified. */
+  email?: string;
+  /** The address of a picture. */
+  avatar?: string;
+  /** The state last reported by the provider. */
+  health: "ok" | "reloginNeeded" | "banned" | "locked";
+  /** Whether a credential is stored. */
+  signedIn: boolean;
+  /** Whether this application prefers it. */
+  preferred: boolean;
+  /** The protected resources that it has credentials for. */
+  resources?: string[];
+  /** The time of adding. */
+  addedAt: number;
+}
+
+export interface AuditEntry {
+  /** When. */
+  at: number;
+  /** The application, by its own name. */
+  application: string;
+  /** The method of the request. */
+  method: string;
+  /** The provider of the accounts. */
+  provider?: string;
+  /** The account. */
+  account?: string;
+  /** The client id of the registration that it was issued to. */
+  clientId?: string;
+  /** The type of the credential. */
+  credential?: string;
+  /** A keyed digest: equal for equal tokens while the store has the same key. */
+  tokenDigest?: string;
+  /** Further values for the application; refreshToken: allows includeRefreshToken. */
+  includes?: "refreshToken"[];
+  /** The application of a decision. */
+  subject?: string;
+  /** The decision; missing after a reset. */
+  state?: "granted" | "denied";
+  /** The number of entries or accounts. */
+  count?: number;
+  /** The process of einlass that wrote it. */
+  process: number;
+  /** The program that started it; empty if unknown. */
+  parent: string;
+}
+
+export interface Oauth1Credential {
+  type: "oauth1";
+  /** The provider's id of the person. */
+  id?: string;
+  /** Full name. */
+  name?: string;
+  /** Not verified. */
+  email?: string;
+  /** The address of a picture. */
+  avatar?: string;
+  /** The person's handle. */
+  screenName?: string;
+  /** The token. */
+  key: string;
+  /** The token's secret. */
+  secret: string;
+}
+
+export interface Oauth2Credential {
+  type: "oauth2";
+  /** The provider's id of the person. */
+  id?: string;
+  /** Full name. */
+  name?: string;
+  /** Not verified. */
+  email?: string;
+  /** The address of a picture. */
+  avatar?: string;
+  /** The access token. */
+  token: string;
+  /** Bearer, or DPoP: bound to a key, and credentials.sign makes its headers. */
+  tokenType: string;
+  /** The granted scopes. */
+  scopes: string[];
+  /** The expiry time; missing if unknown. */
+  expiresAt?: number;
+  /** OpenID Connect. */
+  idToken?: string;
+  /** The id_token came with the current access token, or with a former one. */
+  idTokenOf?: "current" | "former";
+  /** The expiry time of the id_token. */
+  idTokenExpiresAt?: number;
+  /** Only with includeRefreshToken. */
+  refreshToken?: string;
+}
+
+export interface SessionCredential {
+  type: "session";
+  /** The account's id: ada@pbx.example.com:8443. */
+  id?: string;
+  /** The user name at the server. */
+  username: string;
+  /** The session's id; missing if cookies hold the session. */
+  sessionId?: string;
+  /** Further members of the server's answer. */
+  values: Record<string, string>;
+  /** The cookies of the session, in the format of a Netscape cookie file. */
+  cookies?: string;
+}
+
+export type Credential = Oauth1Credential | Oauth2Credential | SessionCredential;
+
+/** The next step. */
+export interface ErrorDataHint {
+  /** The method that solves the problem. */
+  method: string;
+  /** Some of its parameters. */
+  params: Record<string, unknown>;
+}
+
+/** The answer of the provider. */
+export interface ErrorDataServerError {
+  /** The status of HTTP. */
+  status?: number;
+  /** The code of the provider. */
+  code?: string;
+  /** The second code of the provider. */
+  subcode?: string;
+  /** The words of the provider, of at most 200 characters. */
+  text?: string;
+}
+
+export interface NeededPrompt {
+  /** The kind of prompt. */
+  kind:
+    | "grantAccess"
+    | "selectAccount"
+    | "confirmAccount"
+    | "replaceAccount"
+    | "openURL"
+    | "deviceCode"
+    | "enterVerifier"
+    | "enterPassphrase"
+    | "enterPassword"
+    | "trustCertificate";
+  /** The parameter that answers it in advance. */
+  parameter?: string;
+  /** The method that answers it in advance. */
+  method?: string;
+  /** The option of einlass that answers it in advance. */
+  option?: string;
+  /** The time at which the last waiting request gives up. */
+  expiresAt?: number;
+  /** The offered accounts. */
+  accounts?: Account[];
+  /** Any other account of the provider is a valid answer too. */
+  more?: boolean;
+  /** The permissions of the application. */
+  permissions?: string[];
+  /** The audience of posts. */
+  audience?: "onlyMe" | "friends" | "everyone";
+  /** Further values for the application; refreshToken: allows includeRefreshToken. */
+  includes?: "refreshToken"[];
+  /** The page for the person's browser. */
+  url?: string;
+  /** The host of the page, to be shown. */
+  host?: string;
+  /** The page for the code. */
+  verificationUri?: string;
+  /** The same with the code in it. */
+  verificationUriComplete?: string;
+  /** The code to enter there. */
+  userCode?: string;
+  /**
+   * The redirect address: the front end intercepts it, or asks the person to paste it, and answers with
+   * redirectURL.
+   */
+  returningTo?: string;
+  /** The kind of text to enter. */
+  expects?: "redirectURL" | "pin";
+  /** The permissions beyond an existing grant. */
+  added?: string[];
+  /** The sign-in allows the application to use the account. */
+  grantsAccess?: boolean;
+  /** The origin that gets the password. */
+  server?: string;
+  /** false: others on the way can read the password. */
+  secure?: boolean;
+  /** The port of the server. */
+  port?: number;
+  /** The public key of the certificate: sha256// and base64. */
+  publicKey?: string;
+  /** The reason why the certificate is not trusted; missing for a trusted one. */
+  fault?: "selfSigned" | "unknownAuthority" | "expired" | "notYetValid" | "otherHost" | "untrusted";
+  /** The end of the certificate's validity. */
+  certificateEndsAt?: number;
+  /** The accepted public key that has changed. */
+  formerPublicKey?: string;
+  /** The user name to use; the person enters it when missing. */
+  username?: string;
+  /** The purpose of the passphrase. */
+  purpose?: "keySlot" | "export" | "import";
+  /** The file of the passphrase. */
+  path?: string;
+  /** A new passphrase: have it entered twice. */
+  new?: boolean;
+  /** The previous entry was wrong. */
+  again?: boolean;
+  /** The password may be kept for new sessions without the person. */
+  mayRemember?: boolean;
+}
+
+/** The data for programs. */
+export interface ErrorData {
+  /** The stable name of the error. */
+  reason:
+    | "invalidJSON"
+    | "invalidUTF8"
+    | "lineTooLong"
+    | "tooDeep"
+    | "invalidHeader"
+    | "invalidRequest"
+    | "invalidId"
+    | "duplicateKey"
+    | "duplicateId"
+    | "emptyBatch"
+    | "batchTooLarge"
+    | "notBatchable"
+    | "alreadyInitialized"
+    | "shuttingDown"
+    | "unknownMethod"
+    | "invalidParams"
+    | "positionalParams"
+    | "unsupportedVersion"
+    | "invalidCursor"
+    | "internal"
+    | "cancelled"
+    | "overloaded"
+    | "noSystemAccount"
+    | "accessNotGranted"
+    | "userCanceledAccountSelection"
+    | "accountBanned"
+    | "reloginNeeded"
+    | "notIssuedToThisClient"
+    | "authenticatorUnconfigured"
+    | "networkFailure"
+    | "providerFailure"
+    | "accountStoreFailure"
+    | "interactionRequired"
+    | "userCanceled"
+    | "accessDenied"
+    | "stateMismatch"
+    | "flowExpired"
+    | "flowNotSupported"
+    | "wrongCredentials"
+    | "throttled"
+    | "tokenNotSaved"
+    | "verificationFailed"
+    | "unknownProvider"
+    | "unknownAccount"
+    | "unknownFlow"
+    | "unknownPrompt"
+    | "promptAlreadyAnswered"
+    | "invalidChoice"
+    | "reservedParameter"
+    | "bindingMismatch"
+    | "unsafeURL"
+    | "accountExists"
+    | "invalidCredential"
+    | "emailAlreadyInUse"
+    | "invalidEmail"
+    | "wrongPassword"
+    | "tooManyRequests"
+    | "userNotFound"
+    | "accountExistsWithDifferentCredential"
+    | "requiresRecentLogin"
+    | "providerAlreadyLinked"
+    | "noSuchProvider"
+    | "userMismatch"
+    | "credentialAlreadyInUse"
+    | "weakPassword"
+    | "missingEmail"
+    | "nullUser";
+  /** Whether the same request may succeed later. */
+  retryable: boolean;
+  /** A closer word than the reason. */
+  detail?: string;
+  /** The next step. */
+  hint?: ErrorDataHint;
+  /** A next step outside of the protocol. */
+  advice?: "checkClock" | "unlockOnWeb" | "changeSettings";
+  /** The provider. */
+  provider?: string;
+  /** The account. */
+  account?: string;
+  /** The flow that has failed. */
+  flow?: string;
+  /** The JSON Pointer of a parameter, or a file. */
+  path?: string;
+  /** invalidParams, invalidHeader: the expected value. */
+  expected?: string;
+  /** unsupportedVersion: the known versions. */
+  supported?: number[];
+  /** unknownMethod: the method of the request. */
+  method?: string;
+  /** cancelled: the cause. */
+  by?: "client" | "authCancel" | "endOfInput" | "shutdown";
+  /** accountStoreFailure: the process that blocks it. */
+  holder?: number;
+  /** networkFailure: a number of NSURLErrorDomain. */
+  networkCode?: number;
+  /** throttled, tooManyRequests: the time to wait. */
+  retryAfterSeconds?: number;
+  /** The answer of the provider. */
+  serverError?: ErrorDataServerError;
+  /** interactionRequired: the prompts. */
+  prompts?: NeededPrompt[];
+  /** The outcome of a closed prompt. */
+  outcome?: "accepted" | "declined" | "cancelled" | "expired" | "satisfied";
+  /** The address of the other user. */
+  email?: string;
+  /** The ways to sign in as the other user. */
+  providers?: string[];
+  /** The credential for a later users.link. */
+  pendingCredential?: string;
+}
+
+export interface Error {
+  /** The number of the reason. */
+  code: number;
+  /** For people; it may change at any time. */
+  message: string;
+  /** The data for programs. */
+  data: ErrorData;
+}
+
+export interface Grant {
+  /** The application of the decision. */
+  application: string;
+  /** A provider's id, from providers.list. */
+  provider: string;
+  /** The decision. */
+  state: "granted" | "denied";
+  /** The only accounts that the decision is for; missing for all accounts of the provider. */
+  accounts?: string[];
+  /** The granted permissions. */
+  permissions: string[];
+  /** The audience of posts. */
+  audience?: "onlyMe" | "friends" | "everyone";
+  /** Further values for the application; refreshToken: allows includeRefreshToken. */
+  includes?: "refreshToken"[];
+  /** The application, for people, as it was shown when they decided. */
+  applicationTitle?: string;
+  /** The time of the decision. */
+  changedAt: number;
+}
+
+export interface Identity {
+  /** The provider's id of the person. */
+  id: string;
+  /** Full name. */
+  name?: string;
+  /** Handle. */
+  username?: string;
+  /** Not verified. */
+  email?: string;
+  /** The address of a picture. */
+  avatar?: string;
+}
+
+export interface Problem {
+  /** The code of the error. */
+  code: number;
+  /** The reason of the error. */
+  reason:
+    | "invalidJSON"
+    | "invalidUTF8"
+    | "lineTooLong"
+    | "tooDeep"
+    | "invalidHeader"
+    | "invalidRequest"
+    | "invalidId"
+    | "duplicateKey"
+    | "duplicateId"
+    | "emptyBatch"
+    | "batchTooLarge"
+    | "notBatchable"
+    | "alreadyInitialized"
+    | "shuttingDown"
+    | "unknownMethod"
+    | "invalidParams"
+    | "positionalParams"
+    | "unsupportedVersion"
+    | "invalidCursor"
+    | "internal"
+    | "cancelled"
+    | "overloaded"
+    | "noSystemAccount"
+    | "accessNotGranted"
+    | "userCanceledAccountSelection"
+    | "accountBanned"
+    | "reloginNeeded"
+    | "notIssuedToThisClient"
+    | "authenticatorUnconfigured"
+    | "networkFailure"
+    | "providerFailure"
+    | "accountStoreFailure"
+    | "interactionRequired"
+    | "userCanceled"
+    | "accessDenied"
+    | "stateMismatch"
+    | "flowExpired"
+    | "flowNotSupported"
+    | "wrongCredentials"
+    | "throttled"
+    | "tokenNotSaved"
+    | "verificationFailed"
+    | "unknownProvider"
+    | "unknownAccount"
+    | "unknownFlow"
+    | "unknownPrompt"
+    | "promptAlreadyAnswered"
+    | "invalidChoice"
+    | "reservedParameter"
+    | "bindingMismatch"
+    | "unsafeURL"
+    | "accountExists"
+    | "invalidCredential"
+    | "emailAlreadyInUse"
+    | "invalidEmail"
+    | "wrongPassword"
+    | "tooManyRequests"
+    | "userNotFound"
+    | "accountExistsWithDifferentCredential"
+    | "requiresRecentLogin"
+    | "providerAlreadyLinked"
+    | "noSuchProvider"
+    | "userMismatch"
+    | "credentialAlreadyInUse"
+    | "weakPassword"
+    | "missingEmail"
+    | "nullUser";
+  /** The detail of the error. */
+  detail?: string;
+  /** The file. */
+  path?: string;
+  /** For people. */
+  message: string;
+}
+
+export interface GrantAccessPrompt {
+  kind: "grantAccess";
+  /** The prompt's id. */
+  prompt: string;
+  /** The flows that wait for it. */
+  flows: string[];
+  /** The ids of the requests that wait for it. */
+  requests?: unknown[];
+  /** The requesting application. */
+  application: string;
+  /** The requesting application, for people. */
+  applicationTitle?: string;
+  /** The provider of the accounts; missing for a passphrase that no flow needs. */
+  provider?: string;
+  /** The provider, for people. */
+  providerName?: string;
+  /** The protected resource that a sign-in is for. */
+  resource?: string;
+  /** The time at which the last waiting request gives up. */
+  expiresAt: number;
+  /** The permissions of the application. */
+  permissions: string[];
+  /** The permissions beyond an existing grant. */
+  added: string[];
+  /** The audience of posts. */
+  audience?: "onlyMe" | "friends" | "everyone";
+  /** Further values for the application; refreshToken: allows includeRefreshToken. */
+  includes?: "refreshToken"[];
+}
+
+export interface SelectAccountPrompt {
+  kind: "selectAccount";
+  /** The prompt's id. */
+  prompt: string;
+  /** The flows that wait for it. */
+  flows: string[];
+  /** The ids of the requests that wait for it. */
+  requests?: unknown[];
+  /** The requesting application. */
+  application: string;
+  /** The requesting application, for people. */
+  applicationTitle?: string;
+  /** The provider of the accounts; missing for a passphrase that no flow needs. */
+  provider?: string;
+  /** The provider, for people. */
+  providerName?: string;
+  /** The protected resource that a sign-in is for. */
+  resource?: string;
+  /** The time at which the last waiting request gives up. */
+  expiresAt: number;
+  /** The offered accounts. */
+  accounts: Account[];
+  /** Any other account of the provider is a valid answer too. */
+  more?: boolean;
+}
+
+export interface ConfirmAccountPrompt {
+  kind: "confirmAccount";
+  /** The prompt's id. */
+  prompt: string;
+  /** The flows that wait for it. */
+  flows: string[];
+  /** The ids of the requests that wait for it. */
+  requests?: unknown[];
+  /** The requesting application. */
+  application: string;
+  /** The requesting application, for people. */
+  applicationTitle?: string;
+  /** The provider of the accounts; missing for a passphrase that no flow needs. */
+  provider?: string;
+  /** The provider, for people. */
+  providerName?: string;
+  /** The protected resource that a sign-in is for. */
+  resource?: string;
+  /** The time at which the last waiting request gives up. */
+  expiresAt: number;
+  /** The offered accounts. */
+  accounts: Account[];
+}
+
+export interface ReplaceAccountPrompt {
+  kind: "replaceAccount";
+  /** The prompt's id. */
+  prompt: string;
+  /** The flows that wait for it. */
+  flows: string[];
+  /** The ids of the requests that wait for it. */
+  requests?: unknown[];
+  /** The requesting application. */
+  application: string;
+  /** The requesting application, for people. */
+  applicationTitle?: string;
+  /** The provider of the accounts; missing for a passphrase that no flow needs. */
+  provider?: string;
+  /** The provider, for people. */
+  providerName?: string;
+  /** The protected resource that a sign-in is for. */
+  resource?: string;
+  /** The time at which the last waiting request gives up. */
+  expiresAt: number;
+  /** The offered accounts. */
+  accounts: Account[];
+  /** Any other account of the provider is a valid answer too. */
+  more?: boolean;
+}
+
+export interface OpenURLPrompt {
+  kind: "openURL";
+  /** The prompt's id. */
+  prompt: string;
+  /** The flows that wait for it. */
+  flows: string[];
+  /** The ids of the requests that wait for it. */
+  requests?: unknown[];
+  /** The requesting application. */
+  application: string;
+  /** The requesting application, for people. */
+  applicationTitle?: string;
+  /** The provider of the accounts; missing for a passphrase that no flow needs. */
+  provider?: string;
+  /** The provider, for people. */
+  providerName?: string;
+  /** The protected resource that a sign-in is for. */
+  resource?: string;
+  /** The time at which the last waiting request gives up. */
+  expiresAt: number;
+  /** The page for the person's browser. */
+  url: string;
+  /** The host of the page, to be shown. */
+  host: string;
+  /**
+   * The redirect address: the front end intercepts it, or asks the person to paste it, and answers with
+   * redirectURL.
+   */
+  returningTo?: string;
+  /** The sign-in allows the application to use the account. */
+  grantsAccess?: boolean;
+  /** The permissions of the application. */
+  permissions?: string[];
+  /** The audience of posts. */
+  audience?: "onlyMe" | "friends" | "everyone";
+}
+
+export interface DeviceCodePrompt {
+  kind: "deviceCode";
+  /** The prompt's id. */
+  prompt: string;
+  /** The flows that wait for it. */
+  flows: string[];
+  /** The ids of the requests that wait for it. */
+  requests?: unknown[];
+  /** The requesting application. */
+  application: string;
+  /** The requesting application, for people. */
+  applicationTitle?: string;
+  /** The provider of the accounts; missing for a passphrase that no flow needs. */
+  provider?: string;
+  /** The provider, for people. */
+  providerName?: string;
+  /** The protected resource that a sign-in is for. */
+  resource?: string;
+  /** The time at which the last waiting request gives up. */
+  expiresAt: number;
+  /** The page for the code. */
+  verificationUri: string;
+  /** The host of the page, to be shown. */
+  host: string;
+  /** The code to enter there. */
+  userCode: string;
+  /** The same with the code in it. */
+  verificationUriComplete?: string;
+  /** The sign-in allows the application to use the account. */
+  grantsAccess?: boolean;
+  /** The permissions of the application. */
+  permissions?: string[];
+  /** The audience of posts. */
+  audience?: "onlyMe" | "friends" | "everyone";
+}
+
+export interface EnterVerifierPrompt {
+  kind: "enterVerifier";
+  /** The prompt's id. */
+  prompt: string;
+  /** The flows that wait for it. */
+  flows: string[];
+  /** The ids of the requests that wait for it. */
+  requests?: unknown[];
+  /** The requesting application. */
+  application: string;
+  /** The requesting application, for people. */
+  applicationTitle?: string;
+  /** The provider of the accounts; missing for a passphrase that no flow needs. */
+  provider?: string;
+  /** The provider, for people. */
+  providerName?: string;
+  /** The protected resource that a sign-in is for. */
+  resource?: string;
+  /** The time at which the last waiting request gives up. */
+  expiresAt: number;
+  /** The kind of text to enter. */
+  expects: "redirectURL" | "pin";
+  /** The previous entry was wrong. */
+  again?: boolean;
+  /**
+   * The redirect address: the front end intercepts it, or asks the person to paste it, and answers with
+   * redirectURL.
+   */
+  returningTo?: string;
+  /** The sign-in allows the application to use the account. */
+  grantsAccess?: boolean;
+  /** The permissions of the application. */
+  permissions?: string[];
+  /** The audience of posts. */
+  audience?: "onlyMe" | "friends" | "everyone";
+}
+
+export interface EnterPassphrasePrompt {
+  kind: "enterPassphrase";
+  /** The prompt's id. */
+  prompt: string;
+  /** The flows that wait for it. */
+  flows: string[];
+  /** The ids of the requests that wait for it. */
+  requests?: unknown[];
+  /** The requesting application. */
+  application: string;
+  /** The requesting application, for people. */
+  applicationTitle?: string;
+  /** The provider of the accounts; missing for a passphrase that no flow needs. */
+  provider?: string;
+  /** The provider, for people. */
+  providerName?: string;
+  /** The protected resource that a sign-in is for. */
+  resource?: string;
+  /** The time at which the last waiting request gives up. */
+  expiresAt: number;
+  /** The purpose of the passphrase. */
+  purpose: "keySlot" | "export" | "import";
+  /** The file of the passphrase. */
+  path?: string;
+  /** A new passphrase: have it entered twice. */
+  new?: boolean;
+  /** The previous entry was wrong. */
+  again?: boolean;
+}
+
+export interface EnterPasswordPrompt {
+  kind: "enterPassword";
+  /** The prompt's id. */
+  prompt: string;
+  /** The flows that wait for it. */
+  flows: string[];
+  /** The ids of the requests that wait for it. */
+  requests?: unknown[];
+  /** The requesting application. */
+  application: string;
+  /** The requesting application, for people. */
+  applicationTitle?: string;
+  /** The provider of the accounts; missing for a passphrase that no flow needs. */
+  provider?: string;
+  /** The provider, for people. */
+  providerName?: string;
+  /** The protected resource that a sign-in is for. */
+  resource?: string;
+  /** The time at which the last waiting request gives up. */
+  expiresAt: number;
+  /** The origin that gets the password. */
+  server: string;
+  /** The host of the page, to be shown. */
+  host: string;
+  /** The user name to use; the person enters it when missing. */
+  username?: string;
+  /** The previous entry was wrong. */
+  again?: boolean;
+  /** The password may be kept for new sessions without the person. */
+  mayRemember?: boolean;
+  /** false: others on the way can read the password. */
+  secure?: boolean;
+  /** The sign-in allows the application to use the account. */
+  grantsAccess?: boolean;
+  /** The permissions of the application. */
+  permissions?: string[];
+  /** The audience of posts. */
+  audience?: "onlyMe" | "friends" | "everyone";
+}
+
+export interface TrustCertificatePrompt {
+  kind: "trustCertificate";
+  /** The prompt's id. */
+  prompt: string;
+  /** The flows that wait for it. */
+  flows: string[];
+  /** The ids of the requests that wait for it. */
+  requests?: unknown[];
+  /** The requesting application. */
+  application: string;
+  /** The requesting application, for people. */
+  applicationTitle?: string;
+  /** The provider of the accounts; missing for a passphrase that no flow needs. */
+  provider?: string;
+  /** The provider, for people. */
+  providerName?: string;
+  /** The protected resource that a sign-in is for. */
+  resource?: string;
+  /** The time at which the last waiting request gives up. */
+  expiresAt: number;
+  /** The origin that gets the password. */
+  server: string;
+  /** The host of the page, to be shown. */
+  host: string;
+  /** The port of the server. */
+  port: number;
+  /** The public key of the certificate: sha256// and base64. */
+  publicKey: string;
+  /** The end of the certificate's validity. */
+  certificateEndsAt: number;
+  /** The reason why the certificate is not trusted; missing for a trusted one. */
+  fault?: "selfSigned" | "unknownAuthority" | "expired" | "notYetValid" | "otherHost" | "untrusted";
+  /** The accepted public key that has changed. */
+  formerPublicKey?: string;
+}
+
+export type Prompt =
+  | GrantAccessPrompt
+  | SelectAccountPrompt
+  | ConfirmAccountPrompt
+  | ReplaceAccountPrompt
+  | OpenURLPrompt
+  | DeviceCodePrompt
+  | EnterVerifierPrompt
+  | EnterPassphrasePrompt
+  | EnterPasswordPrompt
+  | TrustCertificatePrompt;
+
+export interface ProviderHosts {
+  /** The name, and the port if it has one. */
+  host: string;
+  /** The user name to send with the token, if a protocol needs one. */
+  username?: string;
+  /** The form of the token over HTTP: a bearer token, or the password of a user name. */
+  scheme: "basic" | "bearer";
+}
+
+/** The abilities of the provider. */
+export interface ProviderCan {
+  /** Whether it works. */
+  reverseAuth: boolean;
+  /** Whether it works. */
+  refresh: boolean;
+  /** Whether it works. */
+  email: boolean;
+  /** Whether it works. */
+  revoke: boolean;
+  /** Whether it works. */
+  verify: boolean;
+}
+
+/** The instructions for a registration. */
+export interface ProviderSetup {
+  /** The page with instructions to register. */
+  documentation: string;
+  /** The required parts of a registration. */
+  needs: ("clientId" | "clientSecret" | "privateKey" | "certificate" | "redirect")[];
+  /** The redirect address to register. */
+  redirect?: string;
+  /** Further requirements. */
+  notes?: string;
+}
+
+export interface Provider {
+  /** The id that parameters name. */
+  id: string;
+  /** The name for people. */
+  name: string;
+  /** Other ids that parameters may name. */
+  aliases?: string[];
+  /** The page of the service for people. */
+  homepage?: string;
+  /** In order of preference. */
+  flowKinds:
+    | ("reverseAuth"
+    | "systemToken"
+    | "authorizationCode"
+    | "deviceCode"
+    | "oauth1"
+    | "clientCredentials"
+    | "jwtBearer"
+    | "tokenExchange"
+    | "passwordSession")[];
+  /** Whether there is a registration, the caller's or a stored one. */
+  configured: boolean;
+  /** The problem with that registration, if it is known without a request. */
+  problem?: Problem;
+  /** True for a provider of providers.add; providers.remove removes it. */
+  added?: boolean;
+  /** The hosts that take its tokens, besides the origins of its own requests. */
+  hosts?: ProviderHosts[];
+  /** Short names for lists of scopes; scopes of requests may be such names. */
+  scopeNames?: Record<string, string[]>;
+  /** Whether its only account is confirmed instead of selected. */
+  oneAccount: boolean;
+  /** No longer in service. */
+  retired: boolean;
+  /** The abilities of the provider. */
+  can: ProviderCan;
+  /** The instructions for a registration. */
+  setup: ProviderSetup;
+}
+
+export interface UserIdentities {
+  /** The provider's id, or password. */
+  provider: string;
+  /** The provider's id of the person. */
+  subject: string;
+  /** The address at the provider. */
+  email?: string;
+  /** The account in this store, while it exists. */
+  account?: string;
+}
+
+export interface User {
+  /** The user's id. */
+  user: string;
+  /** The application that made the user. */
+  application: string;
+  /** The name for people. */
+  displayName?: string;
+  /** The e-mail address. */
+  email?: string;
+  /** Whether a provider has vouched for the e-mail address. */
+  emailVerified: boolean;
+  /** The address of a picture. */
+  photo?: string;
+  /** The ways to sign in as the user. */
+  identities: UserIdentities[];
+  /** The time of the registration. */
+  createdAt: number;
+  /** The time of the last sign-in. */
+  lastSignInAt?: number;
+}
+
+/** Cancels the running requests, answers every request, and ends; later requests are refused. */
+export interface ShutdownParams {
+}
+
+export interface ShutdownResult {
+}
+
+/** A notification: ends einlass like shutdown, without an answer. */
+export interface ExitParams {
+}
+
+/** A notification: the request with this id answers -32800. */
+export interface CancelRequestParams {
+  /** The id of a request that is not answered yet. */
+  id: unknown;
+}
+
+/** The front end. */
+export interface InitializeParamsClient {
+  /** The application that access is granted to. */
+  name: string;
+  /** Its name for people. */
+  title?: string;
+  /** Its version. */
+  version?: string;
+}
+
+/** The abilities of the front end. */
+export interface InitializeParamsCapabilities {
+  /** The supported kinds of prompt. */
+  prompts?: string[];
+  /** false: no notifications of changes, for a process that ends at once. */
+  changes?: boolean;
+  /** true: network.changed when the machine goes on or offline. */
+  network?: boolean;
+  /** true: users.changed at once, and when a user of the application's directory changes. */
+  users?: boolean;
+}
+
+export interface InitializeParamsApplications {
+  /** Consumer key, application id. */
+  clientId: string;
+  /** Consumer secret, application secret. */
+  clientSecret?: string;
+  /** A private key as PEM text, to sign with or of the certificate. */
+  privateKey?: string;
+  /** The client authentication method, if the provider accepts several. */
+  authentication?:
+    | "none"
+    | "client_secret_basic"
+    | "client_secret_basic_plain"
+    | "client_secret_basic_empty"
+    | "client_secret_post"
+    | "client_secret_jwt"
+    | "private_key_jwt"
+    | "tls_client_auth"
+    | "self_signed_tls_client_auth";
+  /** The key id (kid) of the private key at the provider. */
+  keyId?: string;
+  /** The redirect address, if another one than the default is registered. */
+  redirect?: string;
+  /** The client's certificate as PEM text, for mutual TLS with privateKey (RFC 8705). */
+  certificate?: string;
+  /** Whether tokens are to be bound to a key (RFC 9449). */
+  dpop?: boolean;
+  /** The algorithm of id_tokens that the client registered for. */
+  idTokenAlgorithm?:
+    | "RS256"
+    | "RS384"
+    | "RS512"
+    | "PS256"
+    | "PS384"
+    | "PS512"
+    | "ES256"
+    | "ES384"
+    | "ES512"
+    | "EdDSA"
+    | "HS256";
+  /** Leaves out the parameter resource, for providers that refuse it (RFC 8707). */
+  resourceParameter?: "omit";
+}
+
+/** Introduces the front end. Optional; allowed only as the first request. Never opens the key. */
+export interface InitializeParams {
+  /** The newest supported version; 1. */
+  protocolVersion?: number;
+  /** The front end. */
+  client: InitializeParamsClient;
+  /** End when this process ends. */
+  processId?: number;
+  /** The abilities of the front end. */
+  capabilities?: InitializeParamsCapabilities;
+  /** Its own registrations, by provider; never stored. */
+  applications?: Record<string, InitializeParamsApplications>;
+  /** The person's language, for the pages of providers: a language tag such as de or pt-BR. */
+  locale?: string;
+}
+
+/** Name and version of this program. */
+export interface InitializeResultServer {
+  /** The name. */
+  name: string;
+  /** The version. */
+  version: string;
+}
+
+/** Methods, notifications, prompts, changes, network. */
+export interface InitializeResultCapabilities {
+  /** The methods of this process. */
+  methods: string[];
+  /** The notifications of this process. */
+  notifications: string[];
+  /** The kinds of prompt. */
+  prompts:
+    | ("grantAccess"
+    | "selectAccount"
+    | "confirmAccount"
+    | "replaceAccount"
+    | "openURL"
+    | "deviceCode"
+    | "enterVerifier"
+    | "enterPassphrase"
+    | "enterPassword"
+    | "trustCertificate")[];
+  /** Whether changes by other processes are announced. */
+  changes: boolean;
+  /** Whether network.changed is sent. */
+  network: boolean;
+}
+
+/** The limits of the protocol, in bytes and counts. */
+export interface InitializeResultLimits {
+  /** The longest message to einlass in bytes. */
+  inboundLineBytes: number;
+  /** The longest message from einlass in bytes. */
+  outboundLineBytes: number;
+  /** The depth of nested arrays and objects. */
+  nesting: number;
+  /** The longest id in bytes. */
+  idBytes: number;
+  /** The entries of a batch. */
+  batchEntries: number;
+  /** The requests that wait. */
+  queuedRequests: number;
+  /** Interactive requests and detached flows at once. */
+  runningFlows: number;
+}
+
+/** Protection and revision, or the problem with the store. */
+export interface InitializeResultStore {
+  /** As in store.status; missing with a problem. */
+  protection?: string;
+  /** The revision; missing with a problem. */
+  revision?: number;
+  /** The reason why the store cannot be used. */
+  problem?: Problem;
+}
+
+/** The problem with the configuration file. */
+export interface InitializeResultConfiguration {
+  /** The problem. */
+  problem: Problem;
+}
+
+export interface InitializeResultLeftOut {
+  /** Its id. */
+  provider?: string;
+  /** The problem with it. */
+  message: string;
+}
+
+export interface InitializeResult {
+  /** The version in use from now on. */
+  protocolVersion: number;
+  /** Name and version of this program. */
+  server: InitializeResultServer;
+  /** Methods, notifications, prompts, changes, network. */
+  capabilities: InitializeResultCapabilities;
+  /** The limits of the protocol, in bytes and counts. */
+  limits: InitializeResultLimits;
+  /** Protection and revision, or the problem with the store. */
+  store: InitializeResultStore;
+  /** The problem with the configuration file. */
+  configuration?: InitializeResultConfiguration;
+  /** The added providers that cannot be read, if any. */
+  leftOut?: InitializeResultLeftOut[];
+}
+
+/** This binary's OpenRPC document. */
+export interface RpcDiscoverParams {
+}
+
+export type RpcDiscoverResult = unknown;
+
+/** The providers of the catalogue, with their abilities and setup. */
+export interface ProvidersListParams {
+  /** The largest number of entries. */
+  limit?: number;
+  /** The start of the page: nextCursor of the previous page. */
+  cursor?: string;
+}
+
+export interface ProvidersListResult {
+  /** Providers. */
+  providers: Provider[];
+  /** The cursor of the next page; missing on the last one. */
+  nextCursor?: string;
+}
+
+/** Adds a provider, either by its issuer, if it publishes metadata, or by a descriptor. */
+export interface ProvidersAddParams {
+  /** Its https address, exactly as in its metadata. */
+  issuer?: string;
+  /** An object as in the built-in catalogue. */
+  descriptor?: unknown;
+  /** With issuer: the id; by default made of its host. */
+  id?: string;
+  /** With issuer: the name for people. */
+  name?: string;
+}
+
+export interface ProvidersAddResult {
+  /** A provider's id, from providers.list. */
+  provider: string;
+  /** False when a provider with that id was replaced. */
+  created: boolean;
+}
+
+/**
+ * Removes an added provider and its stored registration. Its accounts stay, and are unusable until it is added
+ * again.
+ */
+export interface ProvidersRemoveParams {
+  /** A provider's id, from providers.list. */
+  provider: string;
+}
+
+export interface ProvidersRemoveResult {
+  /** Whether a stored registration was removed. */
+  registration: boolean;
+}
+
+/** Stores the person's own registration at a provider, sealed, for every application without one. */
+export interface ProvidersConfigureParams {
+  /** A provider's id, from providers.list. */
+  provider: string;
+  /** Consumer key, application id. */
+  clientId?: string;
+  /** Remove the registration; without clientId. */
+  remove?: boolean;
+  /** Consumer secret, application secret. */
+  clientSecret?: string;
+  /** A private key as PEM text, to sign with or of the certificate. */
+  privateKey?: string;
+  /** The client authentication method, if the provider accepts several. */
+  authentication?:
+    | "none"
+    | "client_secret_basic"
+    | "client_secret_basic_plain"
+    | "client_secret_basic_empty"
+    | "client_secret_post"
+    | "client_secret_jwt"
+    | "private_key_jwt"
+    | "tls_client_auth"
+    | "self_signed_tls_client_auth";
+  /** The key id (kid) of the private key at the provider. */
+  keyId?: string;
+  /** The redirect address, if another one than the default is registered. */
+  redirect?: string;
+  /** The client's certificate as PEM text, for mutual TLS with privateKey (RFC 8705). */
+  certificate?: string;
+  /** Whether tokens are to be bound to a key (RFC 9449). */
+  dpop?: boolean;
+  /** The algorithm of id_tokens that the client registered for. */
+  idTokenAlgorithm?:
+    | "RS256"
+    | "RS384"
+    | "RS512"
+    | "PS256"
+    | "PS384"
+    | "PS512"
+    | "ES256"
+    | "ES384"
+    | "ES512"
+    | "EdDSA"
+    | "HS256";
+  /** Leaves out the parameter resource, for providers that refuse it (RFC 8707). */
+  resourceParameter?: "omit";
+}
+
+export interface ProvidersConfigureResult {
+  /** Whether a registration exists now, from any source. */
+  configured: boolean;
+  /** The store's revision; grows with every change. */
+  revision: number;
+}
+
+/** The stored accounts in order of adding. Opens no key and shows no prompt. */
+export interface AccountsListParams {
+  /** Only those of this provider. */
+  provider?: string;
+  /** The largest number of entries. */
+  limit?: number;
+  /** The start of the page: nextCursor of the previous page. */
+  cursor?: string;
+}
+
+export interface AccountsListResult {
+  /** The store's revision; grows with every change. */
+  revision: number;
+  /** Accounts. */
+  accounts: Account[];
+  /** The cursor of the next page; missing on the last one. */
+  nextCursor?: string;
+}
+
+export interface Oauth1AccountsAddParamsCredential {
+  type: "oauth1";
+  /** The account's token. */
+  key: string;
+  /** The token's secret. */
+  secret: string;
+  /** The consumer under which the token was issued. */
+  clientId: string;
+  /** That consumer's secret. */
+  clientSecret: string;
+}
+
+export interface Oauth2AccountsAddParamsCredential {
+  type: "oauth2";
+  /** The access token. */
+  token: string;
+  /** Its refresh token. */
+  refreshToken?: string;
+  /** The expiry time. */
+  expiresAt?: number;
+  /** The scopes of the token. */
+  scopes?: string[];
+  /** The client id of the registration that it was issued to. */
+  clientId: string;
+}
+
+/** Stores an account with its credential; every secret is sealed. */
+export interface AccountsAddParams {
+  /** A provider's id, from providers.list. */
+  provider: string;
+  /** The user name at the provider. */
+  username: string;
+  /** The name to show. */
+  displayName?: string;
+  /** The provider's stable id of the person. */
+  subject?: string;
+  /** The account's own credential. */
+  credential: Oauth1AccountsAddParamsCredential | Oauth2AccountsAddParamsCredential;
+  /** Overwrite the existing account and its credential of this client id. */
+  replace?: boolean;
+}
+
+export interface AccountsAddResult {
+  /** An account's id, from accounts.list. */
+  account: string;
+  /** False when an account was replaced. */
+  created: boolean;
+  /** The store's revision; grows with every change. */
+  revision: number;
+}
+
+/**
+ * Signs a person in at a provider or for a protected resource: adds an account, or signs in to an existing one
+ * again.
+ */
+export interface AccountsSignInParams {
+  /** A provider's id, from providers.list. */
+  provider?: string;
+  /** Instead of provider: the address of a protected resource; its metadata names the provider. */
+  resource?: string;
+  /** With resource: the WWW-Authenticate header of its answer. */
+  challenge?: string;
+  /** With resource and without challenge: sends the resource one request without a token for its challenge. */
+  probe?: boolean;
+  /** The account to sign in to; the sign-in of another person fails. */
+  account?: string;
+  /** The only allowed kind of flow. */
+  flowKind?:
+    | "reverseAuth"
+    | "systemToken"
+    | "authorizationCode"
+    | "deviceCode"
+    | "oauth1"
+    | "clientCredentials"
+    | "jwtBearer"
+    | "tokenExchange"
+    | "passwordSession";
+  /** With the flowKind jwtBearer or tokenExchange: the account with the id_token that is traded. */
+  assertionFrom?: string;
+  /** Answer at once; auth.completed reports the outcome. */
+  detached?: boolean;
+  /** The time limit for the person in seconds; 300. */
+  deadlineSeconds?: number;
+  /** The requested scopes, instead of the provider's default scopes; or names of scopeNames besides them. */
+  scopes?: string[];
+  /** Further parameters for the provider's page or the request for a device code, passed on unchanged. */
+  customParameters?: Record<string, string>;
+  /** The expected person: an address or a name. */
+  loginHint?: string;
+  /** login, consent, select_account, none. */
+  prompt?: string;
+  /** The largest age of the person's sign-in at the provider. */
+  maxAgeSeconds?: number;
+  /** Requested authentication context classes (acr), preferred first. */
+  acrValues?: string;
+  /** The claims request of OpenID Connect Core 5.5. */
+  claims?: unknown;
+  /**
+   * For passwordSession: the person's own server, as a host name or an address; the settings of settings.get
+   * when missing.
+   */
+  server?: string;
+  /** With server: its port; the provider's usual one when missing. */
+  port?: number;
+  /** With server: whether to use https; false sends the password by plain http, readable on the way. */
+  secure?: boolean;
+  /** For passwordSession: the user name; the person enters it when missing. */
+  username?: string;
+  /** For passwordSession: keeps the cookies of the session, if the provider leaves it open; false when missing. */
+  useCookies?: boolean;
+  /** For passwordSession: asks the person about a certificate that is not trusted. */
+  acceptUntrustedCertificates?: boolean;
+  /** For passwordSession: the public key to accept without a question, sha256// and base64. */
+  trustedPublicKey?: string;
+  /** For passwordSession: the absolute path of a PEM file with the authorities of this server. */
+  caFile?: string;
+}
+
+export interface AccountsSignInResult {
+  /** The flow's id. */
+  flow: string;
+  /** The account's id; missing when detached. */
+  account?: string;
+  /** False when the account existed already; missing when detached. */
+  created?: boolean;
+  /** Whether the provider has verified the person's e-mail address; missing without one. */
+  emailVerified?: boolean;
+  /** The provider's answer about the person, as it wrote it, of at most 16 KiB. */
+  profile?: Record<string, unknown>;
+  /** With resource: the provider that issues its tokens. */
+  provider?: string;
+  /** The resource's own name, for credentials.get. */
+  resource?: string;
+}
+
+/** Changes the display name; an empty one removes it. */
+export interface AccountsUpdateParams {
+  /** An account's id, from accounts.list. */
+  account: string;
+  /** The name to show. */
+  displayName?: string;
+}
+
+export interface AccountsUpdateResult {
+  /** The store's revision; grows with every change. */
+  revision: number;
+}
+
+/** Sets the account of a provider that an application prefers; without an account, removes the preference. */
+export interface AccountsSetPreferredParams {
+  /** A provider's id, from providers.list. */
+  provider: string;
+  /** The preferred account's id; missing to remove the preference. */
+  account?: string;
+  /** The application; the caller when missing. */
+  application?: string;
+}
+
+export interface AccountsSetPreferredResult {
+  /** The store's revision; grows with every change. */
+  revision: number;
+}
+
+/** Explains the choice of account by auth.perform with these parameters. Changes nothing. */
+export interface AccountsExplainParams {
+  /** A provider's id, from providers.list. */
+  provider: string;
+  /** Answers selectAccount and confirmAccount in advance. */
+  account?: string;
+  /** Answers confirmAccount in advance. */
+  confirm?: boolean;
+  /** Ask for the account always, or only with several accounts and no preferred one. */
+  selection?: "always" | "whenMany";
+  /** The permissions of the application. */
+  permissions?: string[];
+  /** The audience of posts. */
+  audience?: "onlyMe" | "friends" | "everyone";
+  /** Return the refresh token too. */
+  includeRefreshToken?: boolean;
+}
+
+export interface AccountsExplainResult {
+  /** The rule that selects the account. */
+  rule: "account" | "confirm" | "onlyAccount" | "preferred" | "person" | "nothing";
+  /** Unless the person decides: the account's id. */
+  account?: string;
+  /** The prompts for the person. */
+  prompts:
+    | ("grantAccess"
+    | "selectAccount"
+    | "confirmAccount"
+    | "replaceAccount"
+    | "openURL"
+    | "deviceCode"
+    | "enterVerifier"
+    | "enterPassphrase"
+    | "enterPassword"
+    | "trustCertificate")[];
+  /** The expected error. */
+  error?: Error;
+}
+
+/** Renews the application's credential with the provider, without the person. */
+export interface AccountsRenewParams {
+  /** An account's id, from accounts.list. */
+  account: string;
+  /** The protected resource of the credential, by its name in the result of accounts.signIn. */
+  resource?: string;
+}
+
+export interface AccountsRenewResult {
+  /** rejected: the provider refused; failed: the provider could not be reached, or the person is needed. */
+  result: "renewed" | "rejected" | "failed";
+  /** The error unless renewed; data.hint names the remedy. */
+  error?: Error;
+}
+
+/** Removes the account's credentials from the store and revokes them at the provider; the account stays. */
+export interface AccountsSignOutParams {
+  /** An account's id, from accounts.list. */
+  account: string;
+  /** Whether the credentials are revoked at the provider; true. */
+  revoke?: boolean;
+  /**
+   * Remove nothing if the credential can't be revoked, because the registration is missing (1006), the provider
+   * has other addresses (1027) or the credential does not decrypt (1009); false.
+   */
+  requireRevocation?: boolean;
+}
+
+export interface AccountsSignOutResultNotRevoked {
+  /** A credential. */
+  what: string;
+  /** The reason why it stays valid at the provider. */
+  reason: string;
+}
+
+export interface AccountsSignOutResult {
+  /**
+   * The revoked credentials: system, or application and a client id; then refreshToken or accessToken if each is
+   * revoked by itself.
+   */
+  revoked: string[];
+  /** The credentials that stay valid at the provider. */
+  notRevoked: AccountsSignOutResultNotRevoked[];
+  /** The page that signs the browser out at the provider, if the front end opens it. */
+  endSessionURL?: string;
+  /** The store's revision; grows with every change. */
+  revision: number;
+}
+
+/** Removes the account and its credentials here, then revokes them at the provider. */
+export interface AccountsRemoveParams {
+  /** An account's id, from accounts.list. */
+  account: string;
+  /**
+   * Remove nothing if the credential can't be revoked, because the registration is missing (1006), the provider
+   * has other addresses (1027) or the credential does not decrypt (1009); false.
+   */
+  requireRevocation?: boolean;
+}
+
+export interface AccountsRemoveResultNotRevoked {
+  /** A credential. */
+  what: string;
+  /** The reason why it stays valid at the provider. */
+  reason: string;
+}
+
+export interface AccountsRemoveResult {
+  /**
+   * The revoked credentials: system, or application and a client id; then refreshToken or accessToken if each is
+   * revoked by itself.
+   */
+  revoked: string[];
+  /** The credentials that stay valid at the provider. */
+  notRevoked: AccountsRemoveResultNotRevoked[];
+  /** The page that signs the browser out at the provider, if the front end opens it. */
+  endSessionURL?: string;
+  /** The store's revision; grows with every change. */
+  revision: number;
+}
+
+/**
+ * Writes all accounts with their credentials, registrations and added providers to a file encrypted with a
+ * passphrase. The passphrase comes from --file-passphrase-fd, --passphrase-fd or a prompt.
+ */
+export interface AccountsExportParams {
+  /** Absolute; the file gets mode 0600. */
+  path: string;
+  /** Overwrite an existing file of this user. */
+  replace?: boolean;
+}
+
+export interface AccountsExportResult {
+  /** The file. */
+  path: string;
+  /** The number of accounts in the file. */
+  accounts: number;
+  /** The number of users in the file. */
+  users: number;
+  /** Its size. */
+  bytes: number;
+}
+
+/**
+ * Adds the accounts of a file written by accounts.export. The passphrase comes from --file-passphrase-fd,
+ * --passphrase-fd or a prompt.
+ */
+export interface AccountsImportParams {
+  /** Absolute. */
+  path: string;
+  /** Overwrite existing accounts. */
+  replace?: boolean;
+}
+
+export interface AccountsImportResultAccounts {
+  /** The provider in the file. */
+  provider: string;
+  /** The user name in the file. */
+  username: string;
+  /** The outcome. */
+  result: "refused" | "alreadyThere" | "replaced" | "added";
+  /** The id in this store. */
+  account?: string;
+  /** The error of a refused account. */
+  error?: Error;
+}
+
+export interface AccountsImportResult {
+  /** The number of new accounts. */
+  added: number;
+  /** The number of overwritten accounts. */
+  replaced: number;
+  /** The number of existing accounts that were kept. */
+  alreadyThere: number;
+  /** The number of accounts that could not be added. */
+  refused: number;
+  /** The first 50 accounts; those that were not added come first. */
+  accounts: AccountsImportResultAccounts[];
+  /** The providers that were added from the file, because the catalogue lacks them. */
+  providers: string[];
+  /** The providers with a registration that was stored. */
+  registrations: string[];
+  /** The number of new users. */
+  users: number;
+  /** The number of users that stay out, because the id, an identity or the address is taken. */
+  usersAlreadyThere: number;
+}
+
+/** The access decisions for each application and provider. */
+export interface AccessListParams {
+  /** The largest number of entries. */
+  limit?: number;
+  /** The start of the page: nextCursor of the previous page. */
+  cursor?: string;
+}
+
+export interface AccessListResult {
+  /** Grants. */
+  grants: Grant[];
+  /** The cursor of the next page; missing on the last one. */
+  nextCursor?: string;
+}
+
+/** Grants or denies an application the use of a provider's accounts. */
+export interface AccessSetParams {
+  /** A provider's id, from providers.list. */
+  provider: string;
+  /** The decision. */
+  state: "granted" | "denied";
+  /** The application; the caller when missing. */
+  application?: string;
+  /** The only accounts of the decision, by their ids; all accounts of the provider when missing. */
+  accounts?: string[];
+  /** The permissions of the application. */
+  permissions?: string[];
+  /** The audience of posts. */
+  audience?: "onlyMe" | "friends" | "everyone";
+  /** Further values for the application; refreshToken: allows includeRefreshToken. */
+  includes?: "refreshToken"[];
+}
+
+export interface AccessSetResult {
+  /** The store's revision; grows with every change. */
+  revision: number;
+}
+
+/** Removes an access decision, so that the next request asks again. */
+export interface AccessResetParams {
+  /** A provider's id, from providers.list. */
+  provider: string;
+  /** The application; the caller when missing. */
+  application?: string;
+}
+
+export interface AccessResetResult {
+  /** The store's revision; grows with every change. */
+  revision: number;
+}
+
+/** Asks for access and for the account, then gets a credential for the application. */
+export interface AuthPerformParams {
+  /** A provider's id, from providers.list. */
+  provider: string;
+  /** Answers selectAccount and confirmAccount in advance. */
+  account?: string;
+  /** Answers confirmAccount in advance. */
+  confirm?: boolean;
+  /** Ask for the account always, or only with several accounts and no preferred one. */
+  selection?: "always" | "whenMany";
+  /** The permissions of the application. */
+  permissions?: string[];
+  /** The audience of posts. */
+  audience?: "onlyMe" | "friends" | "everyone";
+  /** Return the refresh token too. */
+  includeRefreshToken?: boolean;
+  /** The only allowed kind of flow. */
+  flowKind?:
+    | "reverseAuth"
+    | "systemToken"
+    | "authorizationCode"
+    | "deviceCode"
+    | "oauth1"
+    | "clientCredentials"
+    | "jwtBearer"
+    | "tokenExchange"
+    | "passwordSession";
+  /** ifNeeded: the person signs in if no account works. */
+  signIn?: "never" | "ifNeeded";
+  /** none: only choose an account. */
+  credential?: "fetch" | "none";
+  /** never: no prompt, 1010 instead. */
+  interactive?: "auto" | "never";
+  /**
+   * The time in seconds for which the credential must stay valid; 60, or as in the descriptor. A credential that
+   * cannot be renewed is returned until its expiry.
+   */
+  minValiditySeconds?: number;
+  /** Answer at once; auth.completed reports the outcome. */
+  detached?: boolean;
+  /** The time limit for the person in seconds; 300. */
+  deadlineSeconds?: number;
+  /** The requested scopes, instead of the provider's default scopes; or names of scopeNames besides them. */
+  scopes?: string[];
+  /** Further parameters for the provider's page or the request for a device code, passed on unchanged. */
+  customParameters?: Record<string, string>;
+  /** The expected person: an address or a name. */
+  loginHint?: string;
+  /** login, consent, select_account, none. */
+  prompt?: string;
+  /** The largest age of the person's sign-in at the provider. */
+  maxAgeSeconds?: number;
+  /** Requested authentication context classes (acr), preferred first. */
+  acrValues?: string;
+  /** The claims request of OpenID Connect Core 5.5. */
+  claims?: unknown;
+  /**
+   * For passwordSession: the person's own server, as a host name or an address; the settings of settings.get
+   * when missing.
+   */
+  server?: string;
+  /** With server: its port; the provider's usual one when missing. */
+  port?: number;
+  /** With server: whether to use https; false sends the password by plain http, readable on the way. */
+  secure?: boolean;
+  /** For passwordSession: the user name; the person enters it when missing. */
+  username?: string;
+  /** For passwordSession: keeps the cookies of the session, if the provider leaves it open; false when missing. */
+  useCookies?: boolean;
+  /** For passwordSession: asks the person about a certificate that is not trusted. */
+  acceptUntrustedCertificates?: boolean;
+  /** For passwordSession: the public key to accept without a question, sha256// and base64. */
+  trustedPublicKey?: string;
+  /** For passwordSession: the absolute path of a PEM file with the authorities of this server. */
+  caFile?: string;
+}
+
+export interface AuthPerformResult {
+  /** The flow's id. */
+  flow: string;
+  /** The account's id; missing when detached. */
+  account?: string;
+  /** After a sign-in by the person: whether it added the account. */
+  created?: boolean;
+  /** The credential for the application. */
+  credential?: Credential;
+}
+
+/** The flows that run now, oldest first. */
+export interface AuthListParams {
+  /** The largest number of entries. */
+  limit?: number;
+  /** The start of the page: nextCursor of the previous page. */
+  cursor?: string;
+}
+
+export interface AuthListResultFlows {
+  /** The flow's id. */
+  flow: string;
+  /** The application that started it. */
+  application: string;
+  /** A provider's id, from providers.list. */
+  provider: string;
+  /** The kind of flow. */
+  flowKind:
+    | "reverseAuth"
+    | "systemToken"
+    | "authorizationCode"
+    | "deviceCode"
+    | "oauth1"
+    | "clientCredentials"
+    | "jwtBearer"
+    | "tokenExchange"
+    | "passwordSession";
+  /** The current stage. */
+  stage:
+    | "access"
+    | "selecting"
+    | "awaitingPerson"
+    | "discovering"
+    | "requesting"
+    | "exchanging"
+    | "verifying"
+    | "saving"
+    | "awaitingPort"
+    | "awaitingSignIn";
+  /** The start time. */
+  startedAt: number;
+  /** The time at which it gives up. */
+  expiresAt: number;
+  /** Whether auth.completed reports its outcome. */
+  detached: boolean;
+  /** The prompts it waits for. */
+  prompts: string[];
+}
+
+export interface AuthListResult {
+  /** Flows. */
+  flows: AuthListResultFlows[];
+  /** The cursor of the next page; missing on the last one. */
+  nextCursor?: string;
+}
+
+/** Ends a running flow. Its request answers -32800, or auth.completed reports that. */
+export interface AuthCancelParams {
+  /** The flow's id. */
+  flow: string;
+}
+
+export interface AuthCancelResult {
+}
+
+/** The application's credential: the stored one while it is valid, else a new one. Shows no prompt. */
+export interface CredentialsGetParams {
+  /** An account's id, from accounts.list. */
+  account: string;
+  /**
+   * The time in seconds for which the credential must stay valid; 60, or as in the descriptor. A credential that
+   * cannot be renewed is returned until its expiry.
+   */
+  minValiditySeconds?: number;
+  /** Refresh even if the stored credential is valid. */
+  forceRefresh?: boolean;
+  /** The id_token must have that validity too. */
+  idToken?: boolean;
+  /** The scopes that the credential must have, or names of scopeNames. */
+  scopes?: string[];
+  /** The protected resource of the credential, by its name in the result of accounts.signIn. */
+  resource?: string;
+}
+
+export interface CredentialsGetResult {
+  /** The credential for the application. */
+  credential: Credential;
+}
+
+/** Reports that a resource refused the credential. It is not returned again; the next get returns a new one. */
+export interface CredentialsRejectParams {
+  /** An account's id, from accounts.list. */
+  account: string;
+  /** The protected resource of the credential, by its name in the result of accounts.signIn. */
+  resource?: string;
+}
+
+export interface CredentialsRejectResult {
+}
+
+/** Makes the Authorization header of a request with the application's credential. */
+export interface CredentialsSignParams {
+  /** An account's id, from accounts.list. */
+  account: string;
+  /** The protected resource of the credential, by its name in the result of accounts.signIn. */
+  resource?: string;
+  /** HTTP method. */
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** The address of the request. */
+  url: string;
+  /** The fields of a form body. */
+  form?: Record<string, string>;
+  /** The DPoP-Nonce of the resource's last answer, if any. */
+  nonce?: string;
+}
+
+export interface CredentialsSignResult {
+  /** The header's value. */
+  authorization: string;
+  /** The value of the DPoP header, which must be sent with it. */
+  dpop?: string;
+}
+
+/**
+ * The picture of an account as a file beside the store, fetched anew once a day. Sends no credential; needs
+ * access.
+ */
+export interface AvatarsGetParams {
+  /** An account's id, from accounts.list. */
+  account: string;
+}
+
+export interface AvatarsGetResult {
+  /** The absolute path of the file; missing for an account without a picture. */
+  path?: string;
+  /** The media type, by the first bytes of the file. */
+  type?: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
+  /** The time of the last fetch. */
+  fetchedAt?: number;
+}
+
+/** Finds the account whose token an address or a provider takes. Changes nothing. */
+export interface ServicesResolveParams {
+  /** An https address, or a host name with a port if it is not the usual one. */
+  address?: string;
+  /** Instead of an address: a provider's id. */
+  provider?: string;
+  /** The account's user name or id; the service's account when missing. */
+  account?: string;
+  /** The absolute path of the folder in which the program works, without symbolic links. */
+  folder?: string;
+}
+
+export interface ServicesResolveResult {
+  /** The provider's id. */
+  provider: string;
+  /** The address of the configured service; missing for a host of the provider. */
+  service?: string;
+  /** The protected resource to name in credentials.get, if the account has a credential for it. */
+  resource?: string;
+  /** The user name to send with the token, if a protocol needs one. */
+  username?: string;
+  /** The form of the token over HTTP: a bearer token, or the password of a user name. */
+  scheme: "basic" | "bearer";
+  /** The scopes that the token must have. */
+  scopes?: string[];
+  /** The rule that selects the account. */
+  rule: "account" | "confirm" | "onlyAccount" | "preferred" | "person" | "nothing";
+  /** The account's id; missing if the person decides. */
+  account?: string;
+  /** The expected error without a prompt. */
+  error?: Error;
+}
+
+export interface Oauth1VerifyParamsCredential {
+  type: "oauth1";
+  /** The token. */
+  key: string;
+  /** The token's secret. */
+  secret: string;
+}
+
+export interface Oauth2VerifyParamsCredential {
+  type: "oauth2";
+  /** The access token. */
+  token: string;
+  /** The id_token that came with it. */
+  idToken?: string;
+}
+
+export interface IdTokenVerifyParamsCredential {
+  type: "idToken";
+  /** An id_token, checked with its issuer's keys. */
+  idToken: string;
+}
+
+/** The expected values. */
+export interface VerifyParamsExpect {
+  /** The provider's id of the person. */
+  id?: string;
+  /** The application; the caller's own. */
+  clientId?: string;
+  /** The expected scopes. */
+  scopes?: string[];
+  /** The expected nonce of an id_token. */
+  nonce?: string;
+}
+
+/** Asks the provider for the validity, the application and the person of a credential. */
+export interface VerifyParams {
+  /** A provider's id, from providers.list. */
+  provider: string;
+  /** The credential to check. */
+  credential?: Oauth1VerifyParamsCredential | Oauth2VerifyParamsCredential | IdTokenVerifyParamsCredential;
+  /** Or: the stored credential of this account. */
+  account?: string;
+  /** The expected values. */
+  expect?: VerifyParamsExpect;
+}
+
+export interface VerifyResultChecks {
+  /** active, application, expiry, … */
+  check: string;
+  /** Whether the check passed. */
+  ok: boolean;
+  /** The reason for a failed check. */
+  detail?: string;
+}
+
+export interface VerifyResult {
+  /** Whether every check is ok. */
+  valid: boolean;
+  /** The person of the credential. */
+  identity?: Identity;
+  /** The application it was issued to. */
+  clientId?: string;
+  /** The scopes of the token. */
+  scopes?: string[];
+  /** The expiry time. */
+  expiresAt?: number;
+  /** The checks in the order made. */
+  checks: VerifyResultChecks[];
+}
+
+/** The settings of the application's last sign-in at a server of one's own. Never a secret. */
+export interface SettingsGetParams {
+  /** A provider's id, from providers.list. */
+  provider: string;
+}
+
+/** The last settings; missing before the first sign-in. */
+export interface SettingsGetResultSettings {
+  /** The host name or the address. */
+  server: string;
+  /** The port, if the sign-in gave one. */
+  port?: number;
+  /** Whether to use https, if the sign-in gave it. */
+  secure?: boolean;
+  /** Whether the cookies are kept. */
+  useCookies: boolean;
+  /** Whether the person is asked about an untrusted certificate. */
+  acceptUntrustedCertificates: boolean;
+  /** The user name. */
+  username?: string;
+}
+
+export interface SettingsGetResult {
+  /** The provider's id. */
+  provider: string;
+  /** The last settings; missing before the first sign-in. */
+  settings?: SettingsGetResultSettings;
+}
+
+export interface Oauth1UsersSignInParamsCredential {
+  type: "oauth1";
+  /** The token. */
+  key: string;
+  /** The token's secret. */
+  secret: string;
+}
+
+export interface Oauth2UsersSignInParamsCredential {
+  type: "oauth2";
+  /** The access token. */
+  token: string;
+  /** The id_token that came with it. */
+  idToken?: string;
+}
+
+export interface IdTokenUsersSignInParamsCredential {
+  type: "idToken";
+  /** An id_token, checked with its issuer's keys. */
+  idToken: string;
+}
+
+/**
+ * Signs a user in by a provider, an account, a credential or a pending credential. Makes the user if there is
+ * none.
+ */
+export interface UsersSignInParams {
+  /** Signs in at this provider first; with credential: the provider that issued it. */
+  provider?: string;
+  /** Instead: an account that the application has access to. */
+  account?: string;
+  /** The credential to check. */
+  credential?:
+    | Oauth1UsersSignInParamsCredential
+    | Oauth2UsersSignInParamsCredential
+    | IdTokenUsersSignInParamsCredential;
+  /** Instead: the pending credential of an earlier error. */
+  pendingCredential?: string;
+  /** The only allowed kind of flow. */
+  flowKind?:
+    | "reverseAuth"
+    | "systemToken"
+    | "authorizationCode"
+    | "deviceCode"
+    | "oauth1"
+    | "clientCredentials"
+    | "jwtBearer"
+    | "tokenExchange"
+    | "passwordSession";
+  /** The time limit for the person in seconds; 300. */
+  deadlineSeconds?: number;
+  /** The requested scopes, instead of the provider's default scopes; or names of scopeNames besides them. */
+  scopes?: string[];
+  /** Further parameters for the provider's page or the request for a device code, passed on unchanged. */
+  customParameters?: Record<string, string>;
+  /** The expected person: an address or a name. */
+  loginHint?: string;
+  /** login, consent, select_account, none. */
+  prompt?: string;
+  /** The largest age of the person's sign-in at the provider. */
+  maxAgeSeconds?: number;
+  /** Requested authentication context classes (acr), preferred first. */
+  acrValues?: string;
+  /** The claims request of OpenID Connect Core 5.5. */
+  claims?: unknown;
+  /**
+   * For passwordSession: the person's own server, as a host name or an address; the settings of settings.get
+   * when missing.
+   */
+  server?: string;
+  /** With server: its port; the provider's usual one when missing. */
+  port?: number;
+  /** With server: whether to use https; false sends the password by plain http, readable on the way. */
+  secure?: boolean;
+  /** For passwordSession: the user name; the person enters it when missing. */
+  username?: string;
+  /** For passwordSession: keeps the cookies of the session, if the provider leaves it open; false when missing. */
+  useCookies?: boolean;
+  /** For passwordSession: asks the person about a certificate that is not trusted. */
+  acceptUntrustedCertificates?: boolean;
+  /** For passwordSession: the public key to accept without a question, sha256// and base64. */
+  trustedPublicKey?: string;
+  /** For passwordSession: the absolute path of a PEM file with the authorities of this server. */
+  caFile?: string;
+  /** Whether to return the application's credential of the account too; needs granted access. */
+  includeCredential?: boolean;
+}
+
+/** Further facts about the sign-in. */
+export interface UsersSignInResultAdditionalUserInfo {
+  /** The provider of the sign-in, or password. */
+  providerId: string;
+  /** The person's user name at the provider. */
+  username?: string;
+  /** Whether the user was made by this request. */
+  isNewUser: boolean;
+  /** The provider's answer about the person, if it was asked now. */
+  profile?: Record<string, unknown>;
+}
+
+export interface UsersSignInResult {
+  /** The user. */
+  user: User;
+  /** Further facts about the sign-in. */
+  additionalUserInfo: UsersSignInResultAdditionalUserInfo;
+  /** After a sign-in at a provider: the flow's id. */
+  flow?: string;
+  /** With includeCredential: the application's credential of the account. */
+  credential?: Credential;
+}
+
+export interface Oauth1UsersLinkParamsCredential {
+  type: "oauth1";
+  /** The token. */
+  key: string;
+  /** The token's secret. */
+  secret: string;
+}
+
+export interface Oauth2UsersLinkParamsCredential {
+  type: "oauth2";
+  /** The access token. */
+  token: string;
+  /** The id_token that came with it. */
+  idToken?: string;
+}
+
+export interface IdTokenUsersLinkParamsCredential {
+  type: "idToken";
+  /** An id_token, checked with its issuer's keys. */
+  idToken: string;
+}
+
+/** Links a provider's identity, or a password, to the current user. */
+export interface UsersLinkParams {
+  /** Signs in at this provider first; with credential: the provider that issued it. */
+  provider?: string;
+  /** Instead: an account that the application has access to. */
+  account?: string;
+  /** The credential to check. */
+  credential?: Oauth1UsersLinkParamsCredential | Oauth2UsersLinkParamsCredential | IdTokenUsersLinkParamsCredential;
+  /** Instead: the pending credential of an earlier error. */
+  pendingCredential?: string;
+  /** The only allowed kind of flow. */
+  flowKind?:
+    | "reverseAuth"
+    | "systemToken"
+    | "authorizationCode"
+    | "deviceCode"
+    | "oauth1"
+    | "clientCredentials"
+    | "jwtBearer"
+    | "tokenExchange"
+    | "passwordSession";
+  /** The time limit for the person in seconds; 300. */
+  deadlineSeconds?: number;
+  /** The requested scopes, instead of the provider's default scopes; or names of scopeNames besides them. */
+  scopes?: string[];
+  /** Further parameters for the provider's page or the request for a device code, passed on unchanged. */
+  customParameters?: Record<string, string>;
+  /** The expected person: an address or a name. */
+  loginHint?: string;
+  /** login, consent, select_account, none. */
+  prompt?: string;
+  /** The largest age of the person's sign-in at the provider. */
+  maxAgeSeconds?: number;
+  /** Requested authentication context classes (acr), preferred first. */
+  acrValues?: string;
+  /** The claims request of OpenID Connect Core 5.5. */
+  claims?: unknown;
+  /**
+   * For passwordSession: the person's own server, as a host name or an address; the settings of settings.get
+   * when missing.
+   */
+  server?: string;
+  /** With server: its port; the provider's usual one when missing. */
+  port?: number;
+  /** With server: whether to use https; false sends the password by plain http, readable on the way. */
+  secure?: boolean;
+  /** For passwordSession: the user name; the person enters it when missing. */
+  username?: string;
+  /** For passwordSession: keeps the cookies of the session, if the provider leaves it open; false when missing. */
+  useCookies?: boolean;
+  /** For passwordSession: asks the person about a certificate that is not trusted. */
+  acceptUntrustedCertificates?: boolean;
+  /** For passwordSession: the public key to accept without a question, sha256// and base64. */
+  trustedPublicKey?: string;
+  /** For passwordSession: the absolute path of a PEM file with the authorities of this server. */
+  caFile?: string;
+  /** With password: its address; the user's when missing. */
+  email?: string;
+  /** Instead: the user's password. */
+  password?: string;
+  /** The user, for the person who manages all users; the current user when missing. */
+  user?: string;
+}
+
+/** Further facts about the sign-in. */
+export interface UsersLinkResultAdditionalUserInfo {
+  /** The provider of the sign-in, or password. */
+  providerId: string;
+  /** The person's user name at the provider. */
+  username?: string;
+  /** Whether the user was made by this request. */
+  isNewUser: boolean;
+  /** The provider's answer about the person, if it was asked now. */
+  profile?: Record<string, unknown>;
+}
+
+export interface UsersLinkResult {
+  /** The user. */
+  user: User;
+  /** Further facts about the sign-in. */
+  additionalUserInfo: UsersLinkResultAdditionalUserInfo;
+  /** After a sign-in at a provider: the flow's id. */
+  flow?: string;
+}
+
+export interface Oauth1UsersReauthenticateParamsCredential {
+  type: "oauth1";
+  /** The token. */
+  key: string;
+  /** The token's secret. */
+  secret: string;
+}
+
+export interface Oauth2UsersReauthenticateParamsCredential {
+  type: "oauth2";
+  /** The access token. */
+  token: string;
+  /** The id_token that came with it. */
+  idToken?: string;
+}
+
+export interface IdTokenUsersReauthenticateParamsCredential {
+  type: "idToken";
+  /** An id_token, checked with its issuer's keys. */
+  idToken: string;
+}
+
+/** Proves that the person is the current user, for changes that need a recent sign-in. */
+export interface UsersReauthenticateParams {
+  /** Signs in at this provider first; with credential: the provider that issued it. */
+  provider?: string;
+  /** The credential to check. */
+  credential?:
+    | Oauth1UsersReauthenticateParamsCredential
+    | Oauth2UsersReauthenticateParamsCredential
+    | IdTokenUsersReauthenticateParamsCredential;
+  /** Instead: the pending credential of an earlier error. */
+  pendingCredential?: string;
+  /** The only allowed kind of flow. */
+  flowKind?:
+    | "reverseAuth"
+    | "systemToken"
+    | "authorizationCode"
+    | "deviceCode"
+    | "oauth1"
+    | "clientCredentials"
+    | "jwtBearer"
+    | "tokenExchange"
+    | "passwordSession";
+  /** The time limit for the person in seconds; 300. */
+  deadlineSeconds?: number;
+  /** The requested scopes, instead of the provider's default scopes; or names of scopeNames besides them. */
+  scopes?: string[];
+  /** Further parameters for the provider's page or the request for a device code, passed on unchanged. */
+  customParameters?: Record<string, string>;
+  /** The expected person: an address or a name. */
+  loginHint?: string;
+  /** login, consent, select_account, none. */
+  prompt?: string;
+  /** The largest age of the person's sign-in at the provider. */
+  maxAgeSeconds?: number;
+  /** Requested authentication context classes (acr), preferred first. */
+  acrValues?: string;
+  /** The claims request of OpenID Connect Core 5.5. */
+  claims?: unknown;
+  /**
+   * For passwordSession: the person's own server, as a host name or an address; the settings of settings.get
+   * when missing.
+   */
+  server?: string;
+  /** With server: its port; the provider's usual one when missing. */
+  port?: number;
+  /** With server: whether to use https; false sends the password by plain http, readable on the way. */
+  secure?: boolean;
+  /** For passwordSession: the user name; the person enters it when missing. */
+  username?: string;
+  /** For passwordSession: keeps the cookies of the session, if the provider leaves it open; false when missing. */
+  useCookies?: boolean;
+  /** For passwordSession: asks the person about a certificate that is not trusted. */
+  acceptUntrustedCertificates?: boolean;
+  /** For passwordSession: the public key to accept without a question, sha256// and base64. */
+  trustedPublicKey?: string;
+  /** For passwordSession: the absolute path of a PEM file with the authorities of this server. */
+  caFile?: string;
+  /** Instead: the user's password. */
+  password?: string;
+}
+
+/** Further facts about the sign-in. */
+export interface UsersReauthenticateResultAdditionalUserInfo {
+  /** The provider of the sign-in, or password. */
+  providerId: string;
+  /** The person's user name at the provider. */
+  username?: string;
+  /** Whether the user was made by this request. */
+  isNewUser: boolean;
+  /** The provider's answer about the person, if it was asked now. */
+  profile?: Record<string, unknown>;
+}
+
+export interface UsersReauthenticateResult {
+  /** The user. */
+  user: User;
+  /** Further facts about the sign-in. */
+  additionalUserInfo: UsersReauthenticateResultAdditionalUserInfo;
+  /** After a sign-in at a provider: the flow's id. */
+  flow?: string;
+}
+
+/** Makes a user with an e-mail address and a password, and signs it in. */
+export interface UsersCreateParams {
+  /** The e-mail address. */
+  email: string;
+  /** The password, of at least six characters. */
+  password: string;
+  /** The name for people; an empty one removes it. */
+  displayName?: string;
+  /** The address of a picture; an empty one removes it. */
+  photo?: string;
+}
+
+/** Further facts about the sign-in. */
+export interface UsersCreateResultAdditionalUserInfo {
+  /** The provider of the sign-in, or password. */
+  providerId: string;
+  /** The person's user name at the provider. */
+  username?: string;
+  /** Whether the user was made by this request. */
+  isNewUser: boolean;
+  /** The provider's answer about the person, if it was asked now. */
+  profile?: Record<string, unknown>;
+}
+
+export interface UsersCreateResult {
+  /** The user. */
+  user: User;
+  /** Further facts about the sign-in. */
+  additionalUserInfo: UsersCreateResultAdditionalUserInfo;
+}
+
+/** Signs in the user with this e-mail address and password. */
+export interface UsersSignInWithPasswordParams {
+  /** The e-mail address. */
+  email: string;
+  /** The password, of at least six characters. */
+  password: string;
+}
+
+/** Further facts about the sign-in. */
+export interface UsersSignInWithPasswordResultAdditionalUserInfo {
+  /** The provider of the sign-in, or password. */
+  providerId: string;
+  /** The person's user name at the provider. */
+  username?: string;
+  /** Whether the user was made by this request. */
+  isNewUser: boolean;
+  /** The provider's answer about the person, if it was asked now. */
+  profile?: Record<string, unknown>;
+}
+
+export interface UsersSignInWithPasswordResult {
+  /** The user. */
+  user: User;
+  /** Further facts about the sign-in. */
+  additionalUserInfo: UsersSignInWithPasswordResultAdditionalUserInfo;
+}
+
+/** Changes the current user. Another address or password needs a recent sign-in. */
+export interface UsersUpdateParams {
+  /** The name for people; an empty one removes it. */
+  displayName?: string;
+  /** The address of a picture; an empty one removes it. */
+  photo?: string;
+  /** The new e-mail address. */
+  email?: string;
+  /** The new password, of at least six characters. */
+  password?: string;
+  /** The user, for the person who manages all users; the current user when missing. */
+  user?: string;
+}
+
+export interface UsersUpdateResult {
+  /** The user. */
+  user: User;
+}
+
+/** The application's current user. It stays signed in after the process. */
+export interface UsersCurrentParams {
+}
+
+export interface UsersCurrentResult {
+  /** The user; missing if none is signed in. */
+  user?: User;
+}
+
+/** The users of the application's directory, in order of making. */
+export interface UsersListParams {
+  /** The users of all applications, for the person who manages them. */
+  everyDirectory?: boolean;
+  /** The largest number of entries. */
+  limit?: number;
+  /** The start of the page: nextCursor of the previous page. */
+  cursor?: string;
+}
+
+export interface UsersListResult {
+  /** Users. */
+  users: User[];
+  /** The cursor of the next page; missing on the last one. */
+  nextCursor?: string;
+}
+
+/** The providers by which the user with this e-mail address signs in. */
+export interface UsersProvidersForEmailParams {
+  /** The e-mail address. */
+  email: string;
+}
+
+export interface UsersProvidersForEmailResult {
+  /** The providers' ids, or password; none without such a user. */
+  providers: string[];
+}
+
+/** Unlinks a provider's identity, or the password, from the current user. */
+export interface UsersUnlinkParams {
+  /** The provider's id, or password. */
+  provider: string;
+  /** Unlinks even the only identity, after a recent sign-in; nobody can sign in as the user then. */
+  evenTheLast?: boolean;
+  /** The user, for the person who manages all users; the current user when missing. */
+  user?: string;
+}
+
+export interface UsersUnlinkResult {
+  /** The user. */
+  user: User;
+}
+
+/** Signs the application's current user out. Without one nothing happens. */
+export interface UsersSignOutParams {
+}
+
+export interface UsersSignOutResult {
+}
+
+/** Removes the current user from the directory. Needs a recent sign-in. The accounts stay. */
+export interface UsersDeleteParams {
+  /** The user, for the person who manages all users; the current user when missing. */
+  user?: string;
+}
+
+export interface UsersDeleteResult {
+}
+
+/** Adds a key slot, or replaces the one of the same kind. A passphrase comes from --passphrase-fd or a prompt. */
+export interface StoreAddKeySlotParams {
+  /** The kind of the new slot. */
+  kind: "keyfile" | "passphrase" | "secretservice";
+}
+
+export interface StoreAddKeySlotResult {
+  /** The key slots. */
+  slots: string[];
+}
+
+/** Removes a key slot, except the last one. A key file is kept. */
+export interface StoreRemoveKeySlotParams {
+  /** The kind of the removed slot. */
+  kind: "keyfile" | "passphrase" | "secretservice" | "fd";
+}
+
+export interface StoreRemoveKeySlotResult {
+  /** The key slots. */
+  slots: string[];
+}
+
+/** The credentials that applications received, the newest first. Never contains the credential itself. */
+export interface AuditListParams {
+  /** Only entries of this application. */
+  application?: string;
+  /** Only entries about this provider. */
+  provider?: string;
+  /** Only entries about this account. */
+  account?: string;
+  /** Only entries of this method. */
+  method?: string;
+  /** Not before this time. */
+  since?: number;
+  /** Before this time. */
+  before?: number;
+  /** The largest number of entries. */
+  limit?: number;
+  /** The start of the page: nextCursor of the previous page. */
+  cursor?: string;
+}
+
+export interface AuditListResult {
+  /** Entries. */
+  entries: AuditEntry[];
+  /** The cursor of the next page; missing on the last one. */
+  nextCursor?: string;
+}
+
+/** Removes the entries of the audit trail before a time. */
+export interface AuditPruneParams {
+  /** Older entries are removed. */
+  before: number;
+}
+
+export interface AuditPruneResult {
+  /** The number of removed entries. */
+  removed: number;
+}
+
+/** Answers an open prompt. The same answer again is accepted, a different one is refused. */
+export interface PromptAnswerParams {
+  /** The prompt's id. */
+  prompt: string;
+  /** accept; decline: stored as a denial; cancel: this time only. */
+  action: "accept" | "decline" | "cancel";
+  /** With accept: the account for selectAccount; for replaceAccount too, unless it is a new one. */
+  account?: string;
+  /** With accept: the final address of the browser, for openURL. */
+  redirectURL?: string;
+  /** With accept: the verifier, for enterVerifier. */
+  text?: string;
+  /** With accept: the passphrase, for enterPassphrase. */
+  passphrase?: string;
+  /** With accept: the user name, for enterPassword without one. */
+  username?: string;
+  /** With accept: the password, for enterPassword. */
+  password?: string;
+  /** With accept: keeps the password for a new session without the person, for enterPassword. */
+  remember?: boolean;
+}
+
+export interface PromptAnswerResult {
+}
+
+/** The open prompts as they were announced. */
+export interface PromptListParams {
+  /** The largest number of entries. */
+  limit?: number;
+  /** The start of the page: nextCursor of the previous page. */
+  cursor?: string;
+}
+
+export interface PromptListResult {
+  /** Prompts. */
+  prompts: Prompt[];
+  /** The cursor of the next page; missing on the last one. */
+  nextCursor?: string;
+}
+
+/** Whether this machine is online. Information only: no request is refused because of it. */
+export interface NetworkStatusParams {
+}
+
+export interface NetworkStatusResult {
+  /** Whether there is a default route over a running interface; missing if the system does not say. */
+  online?: boolean;
+}
+
+/** Connects to the person's own server of an account without sending a request, and returns its certificate. */
+export interface AccountsCheckServerParams {
+  /** An account's id, from accounts.list. */
+  account: string;
+}
+
+export interface AccountsCheckServerResult {
+  /** The origin of the server. */
+  server: string;
+  /** The public key of the certificate; missing for plain http. */
+  publicKey?: string;
+  /** The reason why the certificate is not trusted; missing for a trusted one. */
+  fault?: "selfSigned" | "unknownAuthority" | "expired" | "notYetValid" | "otherHost" | "untrusted";
+  /** The end of the certificate's validity. */
+  certificateEndsAt?: number;
+  /** Whether the validity has ended. */
+  expired?: boolean;
+  /** Whether a request would be sent: the certificate is trusted, or its key was accepted. */
+  accepted?: boolean;
+}
+
+/** The path of the store, the protection of its key, and its sizes. */
+export interface StoreStatusParams {
+}
+
+export interface StoreStatusResult {
+  /** The database; missing for one in memory. */
+  path?: string;
+  /** Whether the store exists; the first change creates it. */
+  exists: boolean;
+  /**
+   * The protection of the key: keyfile, secretservice, passphrase, fd or memory; with several slots, the weakest
+   * one.
+   */
+  protection: string;
+  /** The key slots. */
+  slots: string[];
+  /** The schema version of the database. */
+  schema: number;
+  /** The store's revision; grows with every change. */
+  revision: number;
+  /** The number of accounts. */
+  accounts: number;
+  /** Size of the database. */
+  databaseBytes: number;
+  /** Size of the journal beside it. */
+  journalBytes: number;
+  /** Whether it cannot be written now. */
+  readOnly: boolean;
+  /** The id of another process that blocks changes now. */
+  holder?: number;
+  /** The number of values sealed with the key; the limit is 2^31. */
+  keyUses: number;
+  /** Whether keys in memory are kept out of swap files. */
+  memoryLocked: boolean;
+  /** Version of the database library. */
+  sqlite?: string;
+}
+
+/** Checks the store: reads all of it and opens every sealed value. */
+export interface StoreCheckParams {
+}
+
+export interface StoreCheckResultFindings {
+  /** The kind of finding. */
+  kind: "damage" | "orphan" | "undecryptable" | "bindingMismatch" | "keyUnavailable";
+  /** The account of the damaged value; missing if there is none. */
+  account?: string;
+  /** For people. */
+  message: string;
+}
+
+export interface StoreCheckResult {
+  /** True without findings. */
+  sound: boolean;
+  /** The number of checked accounts. */
+  accounts: number;
+  /** The number of opened values. */
+  sealedValues: number;
+  /** The total number of findings. */
+  countFindings: number;
+  /** The first 50 findings. */
+  findings: StoreCheckResultFindings[];
+}
+
+/** Copies the store while it is in use. The secrets in the copy do not open without one of its key slots. */
+export interface StoreBackupParams {
+  /** An absolute, unused path in a directory that only this user can write to. */
+  path: string;
+}
+
+export interface StoreBackupResult {
+  /** The copy. */
+  path: string;
+  /** Its size. */
+  bytes: number;
+  /** Always false: keep the key file too, in another place. */
+  includesKey: boolean;
+}
+
+/** Seals all values with a new key. The key file still opens that key and is not changed. */
+export interface StoreRotateKeyParams {
+}
+
+export interface StoreRotateKeyResult {
+  /** The number of values sealed again. */
+  sealedValues: number;
+  /** The key slots of the new key. */
+  slots: string[];
+  /** The key slots that could not be opened and were removed. */
+  droppedSlots: string[];
+}
+
+/** Moves this process's clock and wakes its timers. Only with --test. */
+export interface TestAdvanceClockParams {
+  /** The number of seconds. */
+  seconds: number;
+}
+
+export interface TestAdvanceClockResult {
+}
+
+export type PromptOpenedParams = Prompt;
+
+/** A prompt no longer needs an answer. */
+export interface PromptClosedParams {
+  /** The prompt's id. */
+  prompt: string;
+  /** The outcome of the prompt. */
+  outcome: "accepted" | "declined" | "cancelled" | "expired" | "satisfied";
+}
+
+/** The progress of a flow. */
+export interface AuthProgressParams {
+  /** The flow's id. */
+  flow: string;
+  /** The current stage. */
+  stage:
+    | "access"
+    | "selecting"
+    | "awaitingPerson"
+    | "discovering"
+    | "requesting"
+    | "exchanging"
+    | "verifying"
+    | "saving"
+    | "awaitingPort"
+    | "awaitingSignIn";
+}
+
+/** The outcome of a detached flow, exactly once. */
+export interface AuthCompletedParams {
+  /** The flow's id. */
+  flow: string;
+  /** After success: the account's id. */
+  account?: string;
+  /** As in the result of accounts.signIn. */
+  emailVerified?: boolean;
+  /** As in the result of accounts.signIn. */
+  profile?: Record<string, unknown>;
+  /** After success: the credential. */
+  credential?: Credential;
+  /** After a failure: the error. */
+  error?: Error;
+}
+
+export interface AccountsChangedParamsChanges {
+  /** An account's id, from accounts.list. */
+  account: string;
+  /** The kind of change. */
+  change: "added" | "removed" | "updated" | "health";
+}
+
+/** Accounts were added, removed or changed. */
+export interface AccountsChangedParams {
+  /** The store's revision; grows with every change. */
+  revision: number;
+  /** The changes. */
+  changes: AccountsChangedParamsChanges[];
+  /** True after too many changes for single entries: request the list again. */
+  reload?: boolean;
+}
+
+/** An access decision was made or removed. */
+export interface AccessChangedParams {
+  /** The store's revision; grows with every change. */
+  revision: number;
+  /** The application of the decision. */
+  application?: string;
+  /** The provider of the accounts. */
+  provider?: string;
+  /** True after too many changes for single entries: request the list again. */
+  reload?: boolean;
+}
+
+export interface ProvidersChangedParamsChanges {
+  /** A provider's id, from providers.list. */
+  provider: string;
+  /** The kind of change. */
+  change: "added" | "updated" | "removed" | "configured";
+}
+
+/** Providers were added, replaced, removed, or got another registration. */
+export interface ProvidersChangedParams {
+  /** The changes. */
+  changes: ProvidersChangedParamsChanges[];
+  /** True after too many changes for single entries: request the list again. */
+  reload?: boolean;
+}
+
+export interface UsersChangedParamsChanges {
+  /** The user's id. */
+  user: string;
+  /** The kind of change. */
+  change: "added" | "removed" | "updated" | "signedIn" | "signedOut";
+}
+
+/** Users of the application's directory changed; for capabilities.users alone, first after initialize. */
+export interface UsersChangedParams {
+  /** The store's revision; grows with every change. */
+  revision: number;
+  /** The changes. */
+  changes: UsersChangedParamsChanges[];
+  /** True after too many changes for single entries: request the list again. */
+  reload?: boolean;
+}
+
+/** A new token replaced the previous one. */
+export interface CredentialsRefreshedParams {
+  /** An account's id, from accounts.list. */
+  account: string;
+  /** Bearer or DPoP. */
+  tokenType: string;
+  /** The scopes of the token. */
+  scopes: string[];
+  /** The expiry time; missing if unknown. */
+  expiresAt?: number;
+}
+
+/** A credential is no longer refreshed in the background; the next credentials.get tries again. */
+export interface CredentialsRefreshFailedParams {
+  /** An account's id, from accounts.list. */
+  account: string;
+  /** The resource of the credential; missing for the account's own. */
+  resource?: string;
+  /** The error; data.hint names the remedy. */
+  error: Error;
+}
+
+/** The machine went on or offline; for capabilities.network alone. */
+export interface NetworkChangedParams {
+  /** Whether the machine is online now. */
+  online: boolean;
+}
+
+/** The progress of a long operation on the store. */
+export interface StoreProgressParams {
+  /** The id of the request. */
+  request: unknown;
+  /** The method of the request. */
+  method: string;
+  /** The finished amount of work. */
+  done: number;
+  /** The total amount of work. */
+  total: number;
+}
+
+/** The requests of a client, by method. */
+export interface Requests {
+  "shutdown": { params: ShutdownParams; result: ShutdownResult };
+  "initialize": { params: InitializeParams; result: InitializeResult };
+  "rpc.discover": { params: RpcDiscoverParams; result: RpcDiscoverResult };
+  "providers.list": { params: ProvidersListParams; result: ProvidersListResult };
+  "providers.add": { params: ProvidersAddParams; result: ProvidersAddResult };
+  "providers.remove": { params: ProvidersRemoveParams; result: ProvidersRemoveResult };
+  "providers.configure": { params: ProvidersConfigureParams; result: ProvidersConfigureResult };
+  "accounts.list": { params: AccountsListParams; result: AccountsListResult };
+  "accounts.add": { params: AccountsAddParams; result: AccountsAddResult };
+  "accounts.signIn": { params: AccountsSignInParams; result: AccountsSignInResult };
+  "accounts.update": { params: AccountsUpdateParams; result: AccountsUpdateResult };
+  "accounts.setPreferred": { params: AccountsSetPreferredParams; result: AccountsSetPreferredResult };
+  "accounts.explain": { params: AccountsExplainParams; result: AccountsExplainResult };
+  "accounts.renew": { params: AccountsRenewParams; result: AccountsRenewResult };
+  "accounts.signOut": { params: AccountsSignOutParams; result: AccountsSignOutResult };
+  "accounts.remove": { params: AccountsRemoveParams; result: AccountsRemoveResult };
+  "accounts.export": { params: AccountsExportParams; result: AccountsExportResult };
+  "accounts.import": { params: AccountsImportParams; result: AccountsImportResult };
+  "access.list": { params: AccessListParams; result: AccessListResult };
+  "access.set": { params: AccessSetParams; result: AccessSetResult };
+  "access.reset": { params: AccessResetParams; result: AccessResetResult };
+  "auth.perform": { params: AuthPerformParams; result: AuthPerformResult };
+  "auth.list": { params: AuthListParams; result: AuthListResult };
+  "auth.cancel": { params: AuthCancelParams; result: AuthCancelResult };
+  "credentials.get": { params: CredentialsGetParams; result: CredentialsGetResult };
+  "credentials.reject": { params: CredentialsRejectParams; result: CredentialsRejectResult };
+  "credentials.sign": { params: CredentialsSignParams; result: CredentialsSignResult };
+  "avatars.get": { params: AvatarsGetParams; result: AvatarsGetResult };
+  "services.resolve": { params: ServicesResolveParams; result: ServicesResolveResult };
+  "verify": { params: VerifyParams; result: VerifyResult };
+  "settings.get": { params: SettingsGetParams; result: SettingsGetResult };
+  "users.signIn": { params: UsersSignInParams; result: UsersSignInResult };
+  "users.link": { params: UsersLinkParams; result: UsersLinkResult };
+  "users.reauthenticate": { params: UsersReauthenticateParams; result: UsersReauthenticateResult };
+  "users.create": { params: UsersCreateParams; result: UsersCreateResult };
+  "users.signInWithPassword": { params: UsersSignInWithPasswordParams; result: UsersSignInWithPasswordResult };
+  "users.update": { params: UsersUpdateParams; result: UsersUpdateResult };
+  "users.current": { params: UsersCurrentParams; result: UsersCurrentResult };
+  "users.list": { params: UsersListParams; result: UsersListResult };
+  "users.providersForEmail": { params: UsersProvidersForEmailParams; result: UsersProvidersForEmailResult };
+  "users.unlink": { params: UsersUnlinkParams; result: UsersUnlinkResult };
+  "users.signOut": { params: UsersSignOutParams; result: UsersSignOutResult };
+  "users.delete": { params: UsersDeleteParams; result: UsersDeleteResult };
+  "store.addKeySlot": { params: StoreAddKeySlotParams; result: StoreAddKeySlotResult };
+  "store.removeKeySlot": { params: StoreRemoveKeySlotParams; result: StoreRemoveKeySlotResult };
+  "audit.list": { params: AuditListParams; result: AuditListResult };
+  "audit.prune": { params: AuditPruneParams; result: AuditPruneResult };
+  "prompt.answer": { params: PromptAnswerParams; result: PromptAnswerResult };
+  "prompt.list": { params: PromptListParams; result: PromptListResult };
+  "network.status": { params: NetworkStatusParams; result: NetworkStatusResult };
+  "accounts.checkServer": { params: AccountsCheckServerParams; result: AccountsCheckServerResult };
+  "store.status": { params: StoreStatusParams; result: StoreStatusResult };
+  "store.check": { params: StoreCheckParams; result: StoreCheckResult };
+  "store.backup": { params: StoreBackupParams; result: StoreBackupResult };
+  "store.rotateKey": { params: StoreRotateKeyParams; result: StoreRotateKeyResult };
+  "test.advanceClock": { params: TestAdvanceClockParams; result: TestAdvanceClockResult };
+}
+
+/** The notifications of einlass, by method. */
+export interface Notifications {
+  "prompt.opened": PromptOpenedParams;
+  "prompt.closed": PromptClosedParams;
+  "auth.progress": AuthProgressParams;
+  "auth.completed": AuthCompletedParams;
+  "accounts.changed": AccountsChangedParams;
+  "access.changed": AccessChangedParams;
+  "providers.changed": ProvidersChangedParams;
+  "users.changed": UsersChangedParams;
+  "credentials.refreshed": CredentialsRefreshedParams;
+  "credentials.refreshFailed": CredentialsRefreshFailedParams;
+  "network.changed": NetworkChangedParams;
+  "store.progress": StoreProgressParams;
+}
+
+/** The next step for the person, by the reason of an error. */
+export const nextSteps: Readonly<Record<string, string>> = {
+  invalidJSON:
+    "This is a fault of the program that spawned einlass: report it there.",
+  invalidUTF8:
+    "This is a fault of the program that spawned einlass: report it there.",
+  lineTooLong:
+    "This is a fault of the program that spawned einlass: report it there.",
+  tooDeep:
+    "This is a fault of the program that spawned einlass: report it there.",
+  invalidHeader:
+    "This is a fault of the program that spawned einlass: report it there.",
+  invalidRequest:
+    "This is a fault of the program that spawned einlass: report it there.",
+  invalidId:
+    "This is a fault of the program that spawned einlass: report it there.",
+  duplicateKey:
+    "This is a fault of the program that spawned einlass: report it there.",
+  duplicateId:
+    "This is a fault of the program that spawned einlass: report it there.",
+  emptyBatch:
+    "This is a fault of the program that spawned einlass: report it there.",
+  batchTooLarge:
+    "This is a fault of the program that spawned einlass: report it there.",
+  notBatchable:
+    "This is a fault of the program that spawned einlass: report it there.",
+  alreadyInitialized:
+    "This is a fault of the program that spawned einlass: report it there.",
+  shuttingDown:
+    "Start einlass again.",
+  unknownMethod:
+    "Update einlass, or the program that spawned it.",
+  invalidParams:
+    "Correct the parameter that `path` names; `expected` describes the valid values.",
+  positionalParams:
+    "This is a fault of the program that spawned einlass: report it there.",
+  unsupportedVersion:
+    "Update einlass, or the program that spawned it.",
+  invalidCursor:
+    "Start the list again without a cursor.",
+  internal:
+    "Run einlass again with --log-level debug and report its log.",
+  cancelled:
+    "Start it again if you did not intend that. If standard input ended too early, start einlass with --finish.",
+  overloaded:
+    "Wait until some are answered, then try again.",
+  noSystemAccount:
+    "Sign in at the provider (einlassctl sign-in PROVIDER), or add an account with its credential (einlassctl accounts add).",
+  accessNotGranted:
+    "Allow it (einlassctl access set APPLICATION PROVIDER granted); or reset an earlier denial (einlassctl access reset APPLICATION PROVIDER), sign in again and allow it.",
+  userCanceledAccountSelection:
+    "Sign in again and choose an account.",
+  accountBanned:
+    "Ask the provider about the account, or sign in with another one.",
+  reloginNeeded:
+    "Sign in to the account again (einlassctl sign-in --account ACCOUNT); if the provider has no sign-in, add it again with its new credential (einlassctl accounts add --replace).",
+  notIssuedToThisClient:
+    "Sign in to the account from this application, or with its client id (einlassctl sign-in --account ACCOUNT). The credentials of other applications are kept.",
+  authenticatorUnconfigured:
+    "Register an application at the provider and store its client id and secret (einlassctl providers configure PROVIDER), or pass them in the configuration file or in `initialize`.",
+  networkFailure:
+    "Check the network connection and the clock, then try again.",
+  providerFailure:
+    "See the provider's error; try again later.",
+  accountStoreFailure:
+    "Correct the problem in the message, then try again.",
+  interactionRequired:
+    "Answer in advance as in `hint` or `prompts`, or use a front end that can show the prompt.",
+  userCanceled:
+    "Start again and answer the prompt.",
+  accessDenied:
+    "Sign in again and allow it on the provider's page.",
+  stateMismatch:
+    "Sign in again, and use only the page of the new sign-in.",
+  flowExpired:
+    "Start again; give a longer deadline if the time was too short.",
+  flowNotSupported:
+    "Use another flow, or another provider (einlassctl providers list).",
+  wrongCredentials:
+    "Enter name and password again.",
+  throttled:
+    "Wait for the time in the message, then try again.",
+  tokenNotSaved:
+    "Repair the store, then sign in to the account again (einlassctl sign-in --account ACCOUNT).",
+  verificationFailed:
+    "Check the clock; if it is right, replace the assertion that the message names, else do not trust this sign-in and report it.",
+  unknownProvider:
+    "List the providers (einlassctl providers list) and use one of their ids, or add the provider (einlassctl providers add).",
+  unknownAccount:
+    "List the accounts (einlassctl accounts list) and use one of their ids.",
+  unknownFlow:
+    "There is nothing to do, because the flow has ended.",
+  unknownPrompt:
+    "There is nothing to do, because the prompt has closed.",
+  promptAlreadyAnswered:
+    "There is nothing to do, because the first answer counts.",
+  invalidChoice:
+    "Answer with one of the accounts that were offered.",
+  reservedParameter:
+    "Leave it out of the custom parameters.",
+  bindingMismatch:
+    "Use the configuration of the account's sign-in, or store the registration again (einlassctl providers configure PROVIDER), or add the account again (einlassctl accounts add --replace).",
+  unsafeURL:
+    "Use an https address. If no provider serves it, choose an account for it (einlassctl services add ADDRESS PROVIDER).",
+  accountExists:
+    "Use the stored account, or add it with \"replace\": true (einlassctl accounts add --replace).",
+  invalidCredential:
+    "Sign the person in at the provider (einlassctl sign-in PROVIDER), or get a new credential.",
+  emailAlreadyInUse:
+    "Sign in as that user, or use another address.",
+  invalidEmail:
+    "Enter an address such as ada@example.com.",
+  wrongPassword:
+    "Enter the password again.",
+  tooManyRequests:
+    "Wait for the time in the message, then try again.",
+  userNotFound:
+    "Choose one of the list (einlassctl users list).",
+  accountExistsWithDifferentCredential:
+    "Sign in as that user with one of `providers`, then link `pendingCredential` with `users.link` (einlassctl users link USER PROVIDER).",
+  requiresRecentLogin:
+    "Sign the person in again with `users.reauthenticate`, or let the person do it (einlassctl users delete USER).",
+  providerAlreadyLinked:
+    "Unlink that identity first (einlassctl users unlink USER PROVIDER).",
+  noSuchProvider:
+    "Choose a provider of the user's identities (einlassctl users show USER).",
+  userMismatch:
+    "Sign in as the current user, or sign that user out first.",
+  credentialAlreadyInUse:
+    "Sign in as that user: `users.signIn` takes `pendingCredential`. To free the identity: (einlassctl users unlink USER PROVIDER).",
+  weakPassword:
+    "Choose a longer password.",
+  missingEmail:
+    "Pass an e-mail address beside the password.",
+  nullUser:
+    "Sign a user in with `users.signIn`; the users of all applications: (einlassctl users list).",
+};
