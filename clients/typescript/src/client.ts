@@ -21,6 +21,7 @@ export interface RequestOptions {
 
 /** The arguments after the method: the parameters may be left out if none of them is required. */
 type Rest<P> = {} extends P ? [params?: P, options?: RequestOptions] : [params: P, options?: RequestOptions];
+type Lists = { [M in keyof Requests]: "cursor" extends keyof Requests[M]["params"] ? M : never }[keyof Requests];
 type Listener<M extends keyof Notifications> = (params: Notifications[M]) => void;
 
 interface Call {
@@ -79,6 +80,20 @@ export class Client {
   request<M extends keyof Requests>(method: M, ...rest: Rest<Requests[M]["params"]>): Promise<Requests[M]["result"]> {
     const [params, options] = rest;
     return this.send(method, params ?? {}, options?.signal) as Promise<Requests[M]["result"]>;
+  }
+
+  /** Returns the entries of all pages: `list("accounts.list", "accounts", { provider: "github" })`. */
+  async list<M extends Lists, K extends keyof Requests[M]["result"]>(
+    method: M, member: K, params: Requests[M]["params"] = {},
+  ): Promise<Requests[M]["result"][K]> {
+    const found: unknown[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = (await this.send(method, { ...params, cursor })) as { nextCursor?: string } & Record<K, unknown[]>;
+      found.push(...page[member]);
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    return found as Requests[M]["result"][K];
   }
 
   /** Sends the request of a hint, with further parameters, such as the client id for `providers.configure`. */

@@ -1,0 +1,114 @@
+import { CancellationError, env, LogOutputChannel, UIKind, window, workspace } from "vscode";
+import { Client, EinlassError, Provider } from "../../typescript/src/index";
+import { Prompts } from "./prompts";
+import { plain, sentences } from "./text";
+
+/** The name to which people grant access. */
+export const APPLICATION = "vscode";
+/** The requests of hints that a button offers. The other hints name a list. */
+const BUTTONS: Readonly<Record<string, string>> = {
+  "accounts.signIn": "Sign In", "access.reset": "Ask Again", "access.set": "Allow", "providers.configure": "Set Up",
+};
+/** The person has just done this. */
+const BY_PERSON = ["userCanceled", "userCanceledAccountSelection", "cancelled"];
+
+/** The running einlass. It is started when it is needed, also after it has ended by itself. */
+export class Einlass {
+  readonly prompts = new Prompts(async (provider) =>
+    (await this.client()).list("accounts.list", "accounts", { provider }));
+  private running?: Promise<Client>;
+
+  /** @param started is called with each new einlass before its first answer */
+  constructor(private readonly log: LogOutputChannel, private readonly started: (client: Client) => void) {}
+
+  client(): Promise<Client> {
+    return (this.running ??= this.start());
+  }
+
+  async close(): Promise<void> {
+    const running = this.running;
+    this.running = undefined;
+    await running?.then((client) => client.close(), () => undefined);
+  }
+
+  /** Whether people sign in by a code: always on another machine, because the browser cannot come back to it. */
+  byCode(): boolean {
+    const wish = workspace.getConfiguration("einlass").get<string>("signInWith");
+    return wish === "deviceCode" || (wish !== "browser" && (env.remoteName !== undefined || env.uiKind === UIKind.Web));
+  }
+
+  /** Does the work, shows its problem, and does it again after the person has chosen the request that helps. */
+  async mended<T>(client: Client, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof EinlassError)) throw error;
+      if (BY_PERSON.includes(error.reason)) throw new CancellationError();
+      const { hint } = error;
+      const button = hint && BUTTONS[hint.method];
+      const words = error.data.serverError?.text;
+      const shown = window.showErrorMessage(
+        plain(sentences(error.message, words && `“${words}”`, error.nextStep)), ...(button ? [button] : []));
+      if (!hint || !button || (await shown) !== button) throw error;
+      if (hint.method === "providers.configure") {
+        if (!(await this.configure(client, String(hint.params.provider)))) throw error;
+      } else {
+        await client.follow(hint);
+      }
+      return work();
+    }
+  }
+
+  /** Asks for the registration at a provider and stores it. Returns whether the person has entered one. */
+  async configure(client: Client, id: string): Promise<boolean> {
+    const provider = (await this.providers(client)).find((one) => one.id === id);
+    if (!provider) throw new Error(`There is no provider ${plain(id)}.`);
+    const { documentation, redirect, notes } = provider.setup;
+    const title = `Your registration at ${plain(provider.name)}`;
+    const clientId = await this.prompts.input(undefined, {
+      title, placeHolder: "Client id",
+      prompt: plain(sentences(documentation && `Register at ${documentation}`, redirect && `with the address ${redirect}`, notes)),
+    });
+    if (!clientId) return false;
+    const clientSecret = await this.prompts.input(undefined, {
+      title, password: true, placeHolder: "Client secret", prompt: "Leave it empty if there is none." });
+    if (clientSecret === undefined) return false;
+    await client.request("providers.configure", { provider: id, clientId, ...(clientSecret ? { clientSecret } : {}) });
+    return true;
+  }
+
+  /** The providers at which a person can sign in for a token. */
+  async providers(client: Client): Promise<Provider[]> {
+    const all = await client.list("providers.list", "providers");
+    return all.filter(({ flowKinds, retired }) =>
+      !retired && (flowKinds.includes("authorizationCode") || flowKinds.includes("deviceCode")));
+  }
+
+  private async start(): Promise<Client> {
+    try {
+      const path = workspace.getConfiguration("einlass").get<string>("path");
+      const log = (line: string) => this.log.info(line);
+      const client = new Client({ prompts: this.prompts.handlers, command: path ? [path] : undefined, log });
+      this.started(client);
+      const locale = LANGUAGE.test(env.language) ? { locale: env.language } : {};
+      await client.initialize(APPLICATION, { title: env.appName, ...locale }).catch(async (error) => {
+        await client.close();
+        throw error;
+      });
+      void client.ended.then((gone) => this.running && this.restart(gone.message));
+      return client;
+    } catch (error) {
+      this.running = undefined;
+      throw error;
+    }
+  }
+
+  /** `close` has forgotten the running einlass before its end, so this end was unexpected. */
+  private async restart(message: string): Promise<void> {
+    this.running = undefined;
+    const again = "Start Again";
+    if ((await window.showErrorMessage(plain(message), again)) === again) await this.client();
+  }
+}
+
+const LANGUAGE = /^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/;
