@@ -21,8 +21,10 @@ export interface Accepted {
 /** The answer to a prompt: the members of `accept`, or `true` if it needs none; `false` declines; `undefined` cancels. */
 export type Answer<K extends PromptKind> = Accepted[K] | ({} extends Accepted[K] ? boolean : false) | undefined;
 
-/** An AbortSignal, without a dependency on the types of node or of a browser. */
-export interface Signal {
+/** The AbortSignal of the program's own types, of node or of a browser, if it has some. */
+export type Signal = typeof globalThis extends { AbortSignal: { prototype: infer T } } ? T : PlainSignal;
+
+export interface PlainSignal {
   readonly aborted: boolean;
   addEventListener(type: "abort", listener: () => void): void;
   removeEventListener(type: "abort", listener: () => void): void;

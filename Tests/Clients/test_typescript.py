@@ -1,0 +1,265 @@
+"""The TypeScript client: its types, the cases for clients, and sign-ins with the real server at the sandbox."""
+import json
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import PROJECT
+
+sys.path.append(str(PROJECT / "Tests/Integrations"))
+from house import needs  # noqa: E402
+
+pytestmark = needs("node", "tsc")
+GENERATOR = PROJECT / "clients/generate-types"
+HERE = Path(__file__).parent / "typescript"
+DOCUMENT = json.loads((PROJECT / "protocol/openrpc.json").read_text())
+ERRORS = json.loads((PROJECT / "protocol/errors.json").read_text())
+
+
+def blocks(language):
+    text = (PROJECT / "clients/typescript/README.md").read_text()
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def compile_strictly(folder, *files):
+    """Compiles as a program that uses the library does. Everything that tsc prints is a fault."""
+    done = subprocess.run(["tsc", "--strict", "--target", "es2021", "--lib", "es2021,dom", "--module", "commonjs", *files],
+                          cwd=folder, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory):
+    """The library in a clone, built as its README says, and the folder of a program that has installed it."""
+    clone = tmp_path_factory.mktemp("clone")
+    leave = shutil.ignore_patterns("out")
+    shutil.copytree(PROJECT / "clients/typescript", clone / "clients/typescript", ignore=leave)
+    shutil.copytree(HERE, clone / "Tests/Clients/typescript")
+    done = subprocess.run(["tsc", "-p", "clients/typescript"], cwd=clone, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "")
+    (clone / "program/node_modules").mkdir(parents=True)
+    (clone / "program/node_modules/einlass").symlink_to(clone / "clients/typescript")
+    return clone
+
+
+@pytest.fixture
+def program(clone, house):
+    """Returns a function that starts a JavaScript program which uses the library."""
+    def start(text, name="program.mjs", **more):
+        (clone / "program" / name).write_text(text)
+        return house.start("node", str(clone / "program" / name), **more)
+    return start
+
+
+def finish(process):
+    output, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, ""), output
+    return output.splitlines()
+
+
+# The types
+
+
+def test_the_types_are_those_of_the_document():
+    done = subprocess.run([GENERATOR, "--check"])
+    assert done.returncode == 0, "run clients/generate-types"
+    written = runpy.run_path(str(GENERATOR))["typescript"](DOCUMENT, ERRORS)
+    assert written == (PROJECT / "clients/typescript/src/protocol.ts").read_text()
+
+
+@pytest.mark.parametrize("file", ["typescript/src/protocol.ts", "python/einlass/protocol_types.py"])
+def test_check_finds_a_file_that_differs(tmp_path, file):
+    for path in ("protocol/openrpc.json", "protocol/errors.json", "clients/generate-types",
+                 "clients/typescript/src/protocol.ts", "clients/python/einlass/protocol_types.py"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(PROJECT / path, tmp_path / path)
+    check = [tmp_path / "clients/generate-types", "--check"]
+    assert subprocess.run(check).returncode == 0
+    with open(tmp_path / "clients" / file, "a") as written:
+        written.write("\n")
+    assert subprocess.run(check).returncode == 1
+    subprocess.run(check[:1], check=True)
+    assert subprocess.run(check).returncode == 0
+
+
+def test_each_method_and_each_step_has_its_types():
+    text = (PROJECT / "clients/typescript/src/protocol.ts").read_text()
+    requests = {method["name"] for method in DOCUMENT["methods"] if "result" in method}
+    heard = {method["name"] for method in DOCUMENT["methods"] if method["x-direction"] == "serverToClient"}
+    for map_, names in (("Requests", requests), ("Notifications", heard)):
+        body = text.split(f"export interface {map_} {{")[1].split("\n}")[0]
+        assert set(re.findall(r'^  "([^"]+)":', body, re.MULTILINE)) == names
+    steps = text.split("export const nextSteps")[1]
+    assert all(json.dumps(error["nextStep"], ensure_ascii=False) in steps for error in ERRORS["errors"])
+
+
+def test_a_program_has_the_types_of_each_request_prompt_and_notification(clone):
+    shutil.copy(HERE / "types.ts", clone / "program")
+    compile_strictly(clone / "program", "types.ts", "--noEmit")
+
+
+def test_the_control_a_wrong_type_is_an_error(clone):
+    (clone / "program/wrong.ts").write_text(
+        'import { Client } from "einlass";\nnew Client().request("accounts.list", { provider: 1 });\n')
+    with pytest.raises(AssertionError, match="is not assignable to type 'string"):
+        compile_strictly(clone / "program", "wrong.ts", "--noEmit")
+
+
+# The cases for clients
+
+
+def test_each_case_of_the_kit_passes(clone, hold):
+    hold("node", clone / "Tests/Clients/typescript/adapter.js")
+
+
+# With the real server
+
+
+def test_the_example_signs_in_on_a_page(house, program):
+    [example] = blocks("js")
+    assert len(example.splitlines()) <= 15
+    assert finish(program(example)) == ["Signed in: Ada Lovelace"]
+    pages = house.count("github", "GET", "/login/oauth/authorize")
+    assert pages == 1
+    # The sign-in has given access, so the same program is asked nothing now.
+    assert finish(program(example)) == ["Signed in: Ada Lovelace"]
+    assert house.count("github", "GET", "/login/oauth/authorize") == pages
+
+
+def test_the_example_signs_in_by_a_code(house, clone, enter_code):
+    [example] = blocks("ts")
+    (clone / "program/code.ts").write_text(example)
+    compile_strictly(clone / "program", "code.ts")
+    process = house.start("node", str(clone / "program/code.js"))
+    code, page = re.fullmatch(r"Enter the code (\S+) at (\S+)\.\n", process.stdout.readline()).groups()
+    assert process.stdout.readline() == "My Script may then use this account.\n"
+    enter_code(page, code)
+    [line] = finish(process)
+    account = json.loads(house.do("accounts", "list", "--json"))["accounts"][0]["account"]
+    assert line == f"Signed in: {account}"
+
+
+START = """
+import { Client, EinlassError, ServerGone, findEinlass } from "einlass";
+const say = (...words) => console.log(...words);
+async function open(prompts, name = "tester") {
+  const einlass = new Client({ prompts });
+  await einlass.initialize(name);
+  return einlass;
+}
+"""
+
+
+def test_a_signal_cancels_a_sign_in_and_its_dialog_goes_away(program, enter_code):
+    assert finish(program(START + """
+const abort = new AbortController();
+const openURL = (prompt, closed) => {
+  closed.addEventListener("abort", () => say("the dialog is gone"));
+  abort.abort();
+  return new Promise(() => undefined);
+};
+const einlass = await open({ openURL });
+await einlass.request("accounts.signIn", { provider: "github" }, { signal: abort.signal })
+  .catch((error) => say(error instanceof EinlassError, error.reason, error.code));
+await einlass.request("accounts.list", {}, { signal: abort.signal }).catch((error) => say(error.reason));
+say((await einlass.request("accounts.list")).accounts.length);
+say(await einlass.close());
+""")) == ["the dialog is gone", "true cancelled -32800", "cancelled", "0", "0"]
+
+
+def test_a_person_who_closes_the_dialog_cancels_the_sign_in(program):
+    assert finish(program(START + """
+const einlass = await open({ openURL: () => undefined });
+await einlass.request("accounts.signIn", { provider: "github" }).catch((error) => say(error.reason, error.nextStep));
+await einlass.close();
+""")) == ["userCanceled Start again and answer the prompt."]
+
+
+def test_a_hint_is_followed(program):
+    assert finish(program(START + """
+const einlass = await open({ openURL: ({ url }) => fetch(url).then(() => true) });
+const wish = { provider: "github", selection: "whenMany" };
+const error = await einlass.request("auth.perform", wish).catch((error) => error);
+say(error.reason, error.hint.method, error.nextStep.includes("einlassctl sign-in github"));
+await einlass.follow(error.hint);
+say((await einlass.request("auth.perform", wish)).credential.name);
+await einlass.close();
+""")) == ["noSystemAccount accounts.signIn true", "Ada Lovelace"]
+
+
+def test_changes_by_another_process_are_heard(house, program):
+    process = program(START + """
+const einlass = await open({});
+einlass.on("accounts.changed", () => say("never")) ();
+einlass.on("accounts.changed", ({ changes }) => {
+  say(changes[0].change);
+  einlass.close();
+});
+say("ready");
+""")
+    assert process.stdout.readline() == "ready\n"
+    house.sign_in("github")
+    assert finish(process) == ["added"]
+
+
+def test_the_end_of_einlass_is_an_error_with_its_exit_code(house, program):
+    fake = house.folder / "bin/dies"
+    fake.write_text("#!/bin/sh\nread line\necho 'the last words' >&2\nexit 70\n")
+    fake.chmod(0o700)
+    assert finish(program(START + f"""
+const einlass = new Client({{ command: ["{fake}"] }});
+const error = await einlass.initialize("tester").catch((error) => error);
+say(error instanceof ServerGone, error.exitCode, error.log.join());
+say(await einlass.request("accounts.list").catch(({{ reason }}) => reason), await einlass.close());
+const none = new Client({{ command: ["{fake}-missing"] }});
+say((await none.initialize("tester").catch(({{ message }}) => message)).replace(/.*cannot be started/, "cannot be started"));
+say(await none.close());
+""")) == ["true 70 the last words", "serverGone 70", f"cannot be started: spawn {fake}-missing ENOENT", "undefined"]
+
+
+def test_a_prompt_without_a_function_is_not_declared(program):
+    assert finish(program(START + """
+const einlass = await open({ deviceCode: () => undefined });
+await einlass.request("accounts.signIn", { provider: "github", flowKind: "authorizationCode" })
+  .catch(({ reason, data }) => say(reason, data.prompts.map(({ kind }) => kind).includes("openURL")));
+await einlass.close();
+""")) == ["interactionRequired true"]
+
+
+def found(house, clone, folder=None, **environment):
+    """Returns the path or the message of findEinlass, in a program of this folder, with only these variables."""
+    script = (folder or clone / "program") / "find.cjs"
+    script.write_text("""
+const { findEinlass } = require(process.env.LIBRARY);
+try { console.log(findEinlass()); } catch (error) { console.log(error.message); }
+""")
+    variables = {"HOME": str(house.folder), "LIBRARY": str(clone / "clients/typescript"), **environment}
+    return subprocess.run([shutil.which("node"), script], env=variables, capture_output=True, text=True).stdout.strip()
+
+
+def test_einlass_is_found_in_the_order_of_the_guide(house, clone, tmp_path):
+    folders = {name: tmp_path / name for name in ("named", "path", "beside")}
+    folders["home"] = house.folder / ".local/bin"
+    for folder in folders.values():
+        folder.mkdir(parents=True)
+        (folder / "einlass").write_text("#!/bin/sh\n")
+        (folder / "einlass").chmod(0o755)
+    places = {"folder": folders["beside"], "PATH": str(folders["path"])}
+    named = str(folders["named"] / "einlass")
+    assert found(house, clone, **places, EINLASS=named) == named
+    assert found(house, clone, **places, EINLASS="einlass") == str(folders["path"] / "einlass")
+    assert found(house, clone, **places) == str(folders["path"] / "einlass")
+    (folders["path"] / "einlass").chmod(0o644)
+    assert found(house, clone, **places) == str(folders["beside"] / "einlass")
+    (folders["beside"] / "einlass").unlink()
+    assert found(house, clone, **places) == str(folders["home"] / "einlass")
+    (folders["home"] / "einlass").unlink()
+    assert found(house, clone, **places).startswith("There is no einlass on the PATH.")
+    missing = f"{named}-missing"
+    message = f"The variable EINLASS names {missing}, which is no program. Correct or remove it."
+    assert found(house, clone, **{**places, "PATH": str(folders["named"])}, EINLASS=missing) == message
