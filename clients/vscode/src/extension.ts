@@ -87,13 +87,17 @@ class Extension implements Disposable {
 
   /** Passes on the changes by all processes on this machine. */
   private listen(client: Client): void {
-    const each = (work: (provider: EinlassProvider) => Promise<void>) => () =>
-      this.registered.forEach(({ provider }) => void work(provider).catch((error) => this.log.info(String(error))));
-    const refresh = each((provider) => provider.refresh());
+    const logged = (work: Promise<void>) => void work.catch((error) => this.log.info(String(error)));
+    const refresh = () => this.registered.forEach(({ provider }) => logged(provider.refresh()));
     client.on("accounts.changed", refresh);
     client.on("access.changed", refresh);
-    client.on("credentials.refreshed", ({ account }) => each((provider) => provider.refreshed(account))());
-    client.on("providers.changed", () => void this.shown(this.sync()));
+    client.on("credentials.refreshed", ({ account }) =>
+      this.registered.forEach(({ provider }) => logged(provider.refreshed(account))));
+    client.on("providers.changed", () => logged(this.sync()));
+    if (this.registered.size === 0) return;
+    // This einlass is not the first one, and the changes since the end of the former were not heard.
+    refresh();
+    logged(this.sync());
   }
 }
 

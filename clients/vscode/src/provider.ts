@@ -85,9 +85,8 @@ export class EinlassProvider implements AuthenticationProvider {
       if (silently) return accounts.forEach((one) => this.known.set(one.account, made(one, "", [])));
       const now = new Map(accounts.map((one) => [one.account, one]));
       const removed = [...this.known.values()].filter(({ id }) => !now.has(id));
-      const renamed = accounts.filter((one) => (this.known.get(one.account)?.account.label ?? one.username) !== one.username);
       const added = await present(client, accounts.filter((one) => !this.known.has(one.account)));
-      this.announce({ added, removed, changed: await present(client, renamed) });
+      this.announce({ added, removed, changed: [] });
     });
   }
 

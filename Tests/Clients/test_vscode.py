@@ -1,0 +1,531 @@
+"""The extension for VS Code in a stand-in for VS Code, with the real server at the sandbox."""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from conftest import CONFORMANCE, PROJECT
+
+sys.path += [str(PROJECT / "Tests/Integrations"), str(Path(__file__).parent / "vscode")]
+from driver import LINKS, Host  # noqa: E402
+from house import needs  # noqa: E402
+
+pytestmark = needs("node", "tsc")
+FAKE = Path(__file__).parent / "vscode/one_prompt.py"
+#: For each kind of prompt: its members, and the members of the answer. In a process of its own, because the modules of
+#: the kit have the names of others.
+KINDS = json.loads(subprocess.check_output(
+    [sys.executable, "-c", "import client_cases, json; print(json.dumps(client_cases.KINDS))"], cwd=CONFORMANCE))
+MAY_USE = "Visual Studio Code may then use this account."
+
+
+@pytest.fixture(scope="module")
+def extension(tmp_path_factory):
+    """The folder of the extension, packed and unpacked again."""
+    clone = tmp_path_factory.mktemp("clone")
+    for name in ("typescript", "vscode"):
+        shutil.copytree(PROJECT / "clients" / name, clone / "clients" / name, ignore=shutil.ignore_patterns("out", "*.vsix"))
+    shutil.copy(PROJECT / "LICENSE", clone)
+    done = subprocess.run([clone / "clients/vscode/package"], cwd=clone, capture_output=True, text=True)
+    target = clone / "clients/vscode/einlass.vsix"
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{target}\n", "")
+    with zipfile.ZipFile(target) as archive:
+        archive.extractall(clone / "installed")
+    return clone / "installed/extension"
+
+
+@pytest.fixture
+def host(house, extension):
+    with Host(house, extension, signInWith="browser") as host:
+        host.answer("activate")
+        host.lines.clear()
+        yield host
+
+
+@pytest.fixture
+def signed_in(host):
+    """Returns the session of ada."""
+    call = host.call("createSession", [])
+    host.on_page()
+    session = host.answer(call)
+    assert host.expect(event="einlass-github")["added"] == [session]
+    return session
+
+
+def become(house, name):
+    """This person is at the browser now."""
+    user = next(id for id, known in house.state()["github"]["users"].items() if known["username"] == name)
+    house.change({"github": {"behaviour": {"user": user}}})
+
+
+def accounts(house):
+    return {one["username"]: one["account"] for one in json.loads(house.do("accounts", "list", "--json"))["accounts"]}
+
+
+def owner(house, token):
+    """Returns the user name of the owner of a token at GitHub, or None."""
+    request = urllib.request.Request(house.origin("github") + "/user", headers={"Authorization": f"Bearer {token}"})
+    try:
+        with urllib.request.urlopen(request) as answer:
+            return json.load(answer)["login"]
+    except urllib.error.HTTPError as error:
+        assert error.code == 401, error
+        return None
+
+
+# The package
+
+
+def test_the_manifest_declares_the_providers_of_einlass(house):
+    known = json.loads(house.run("einlass", "--store", "memory", "call", "providers.list")[1])["result"]["providers"]
+    declared = json.loads((PROJECT / "clients/vscode/package.json").read_text())["contributes"]["authentication"]
+    assert declared == [
+        {"id": f"einlass-{one['id']}", "label": f"{one['name']} (einlass)"} for one in known
+        if not one.get("retired") and {"authorizationCode", "deviceCode"} & set(one["flowKinds"]) and not one.get("added")]
+
+
+def test_the_commands_of_the_manifest_are_those_of_the_extension(host, extension):
+    manifest = json.loads((extension / "package.json").read_text())
+    commands = [one["command"] for one in manifest["contributes"]["commands"]]
+    assert commands == ["einlass.signIn", "einlass.configure"]
+    for command in commands:
+        call = host.start(command=command)
+        host.send(dialog=host.expect(kind="list")["dialog"])
+        assert host.answer(call) is None
+
+
+def test_each_provider_with_a_registration_is_registered(house, extension):
+    configuration = json.loads(house.config.read_text())
+    configuration["applications"]["*"] = {
+        name: one for name, one in configuration["applications"]["*"].items() if name in ("github", "google", "flickr")}
+    house.config.write_text(json.dumps(configuration))
+    with Host(house, extension) as host:
+        host.answer("activate")
+        registered = [line for line in host.lines if "registered" in line]
+    assert registered == [
+        {"registered": f"einlass-{id}", "label": f"{name} (einlass)", "options": {"supportsMultipleAccounts": True}}
+        for id, name in (("github", "GitHub"), ("google", "Google"))]
+
+
+# Sign-ins
+
+
+def test_a_sign_in_by_page_is_a_session(house, host):
+    assert host.answer(host.call("getSession", ["read:user"], {})) is None
+    call = host.call("getSession", [], {"createIfNone": True})
+    shown, notification = host.on_page()
+    assert shown["title"] == "Visual Studio Code: sign in at GitHub"
+    assert shown["placeHolder"] == MAY_USE
+    assert notification["cancellable"]
+    assert notification["title"].startswith(f"GitHub: sign in at 127.0.0.1 in your browser. {MAY_USE} [")
+    host.expect(gone=notification["dialog"])
+    session = host.answer(call)
+    assert session["account"] == {"id": accounts(house)["ada"], "label": "ada"}
+    assert session["scopes"] == ["read:user", "user:email"]
+    assert owner(house, session["accessToken"]) == "ada"
+    assert host.expect(event="einlass-github") == {
+        "event": "einlass-github", "added": [session], "removed": [], "changed": []}
+    assert host.sessions(None) == host.sessions([]) == [session]
+    assert host.sessions(["read:user"]) == [{**session, "scopes": ["read:user"]}]
+    assert host.answer(host.call("getSession", [], {})) == session
+    assert not [line for line in host.lines if "event" in line or line.get("kind") == "list"]
+
+
+def test_a_sign_in_by_a_code_is_a_session(house, extension, enter_code):
+    with Host(house, extension, signInWith="deviceCode") as host:
+        host.answer("activate")
+        call = host.call("createSession", [])
+        shown = host.expect(kind="progress")
+        code, page = re.match(r"GitHub: enter the code (\S+) at (\S+) until", shown["title"]).groups()
+        assert MAY_USE in shown["title"]
+        assert "Enter only a code that you see in your own Visual Studio Code." in shown["title"]
+        links = host.links(shown)
+        host.answer(host.follow(links["Copy the code"]))
+        assert host.expect("copied")["copied"] == code
+        host.answer(host.follow(links["Open 127.0.0.1"]))
+        assert host.expect("opened")["opened"].startswith(page)
+        enter_code(page, code)
+        host.expect(gone=shown["dialog"])
+        session = host.answer(call)
+        assert host.expect(event="einlass-github")["added"] == [session]
+        assert owner(house, session["accessToken"]) == "ada"
+
+
+def test_auto_is_a_code_on_another_computer(house, extension, enter_code):
+    with Host(house, extension, signInWith="auto", remoteName="ssh-remote") as host:
+        host.answer("activate")
+        call = host.call("createSession", [])
+        shown = host.expect(kind="progress")
+        assert "enter the code" in shown["title"]
+        host.send(dialog=shown["dialog"])
+        assert host.failure(call)["name"] == "Canceled"
+
+
+def test_the_address_of_a_page_that_did_not_load_is_pasted(house, host):
+    call = host.call("createSession", [])
+    host.choose("Open 127.0.0.1 in the browser")
+    notification = host.expect(kind="progress")
+
+    class Stay(urllib.request.HTTPRedirectHandler):
+        def redirect_request(self, *_):
+            return None
+
+    with pytest.raises(urllib.error.HTTPError) as answer:
+        urllib.request.build_opener(Stay).open(host.expect("opened")["opened"])
+    wrong = host.follow(host.links(notification)["Paste the address of a page that did not load"])
+    host.type("http://127.0.0.1:1/", prompt=f"If the page does not load, paste its address here. {MAY_USE}")
+    host.answer(wrong)
+    host.type(answer.value.headers["Location"],
+              prompt=f"This does not fit. If the page does not load, paste its address here. {MAY_USE}")
+    host.expect(gone=notification["dialog"])
+    assert owner(house, host.answer(call)["accessToken"]) == "ada"
+
+
+@pytest.mark.parametrize("when", ["list", "progress"])
+def test_a_closed_dialog_cancels_the_sign_in(house, host, when):
+    call = host.call("createSession", [])
+    if when == "progress":
+        host.choose("Open 127.0.0.1 in the browser")
+    host.send(dialog=host.expect(kind=when)["dialog"])
+    assert host.failure(call) == {"name": "Canceled", "message": "Canceled"}
+    assert host.sessions(None) == []
+    assert accounts(house) == {}
+    assert not [line for line in host.lines if line.get("kind") == "error"]
+
+
+# Several accounts, scopes and access
+
+
+def test_several_accounts_are_several_sessions(house, host, signed_in):
+    become(house, "grace")
+    call = host.call("createSession", [])
+    shown = host.expect(kind="list")
+    assert shown["title"] == "Account of GitHub"
+    assert [item["label"] for item in shown["items"]] == ["Ada Lovelace", "Sign in to another account"]
+    host.send(dialog=shown["dialog"], answer=1)
+    host.on_page()
+    grace = host.answer(call)
+    assert grace["account"]["label"] == "grace"
+    assert host.expect(event="einlass-github")["added"] == [grace]
+    assert [one["account"]["label"] for one in host.sessions(None)] == ["ada", "grace"]
+    assert host.sessions(None, {"account": grace["account"]}) == [grace]
+    assert host.sessions([], {"account": signed_in["account"]}) == [signed_in]
+
+
+def test_a_sign_in_can_be_to_a_known_account(house, host, signed_in):
+    call = host.call("createSession", [])
+    host.choose("Ada Lovelace", title="Account of GitHub")
+    assert host.answer(call) == signed_in
+    assert not [line for line in host.lines if "event" in line]
+
+
+def test_missing_scopes_are_signed_in_for(house, host, signed_in):
+    assert host.sessions(["repo"]) == []
+    call = host.call("getSession", ["repo"], {"createIfNone": True, "account": signed_in["account"]})
+    host.on_page()
+    session = host.answer(call)
+    assert (session["id"], session["scopes"]) == (signed_in["id"], ["repo"])
+    # VS Code looks for the requested scopes in `added`.
+    while session not in host.expect(event="einlass-github")["added"]:
+        pass
+    assert host.sessions(["repo"]) == [session]
+    assert {"read:user", "user:email", "repo"} <= set(host.sessions(None)[0]["scopes"])
+
+
+def test_an_account_of_another_program_needs_access(house, host):
+    house.sign_in("github")
+    assert host.sessions(None) == []
+    call = host.call("createSession", [])
+    host.choose("Ada Lovelace", title="Account of GitHub")
+    shown = host.choose("Don't allow", title="Visual Studio Code wants to use your GitHub account")
+    assert [item["label"] for item in shown["items"]] == ["Allow", "Don't allow"]
+    problem = host.press("Ask Again", "error")
+    assert "einlassctl access set" in problem["text"]
+    host.choose("Ada Lovelace", title="Account of GitHub")
+    host.choose("Allow", title="Visual Studio Code wants to use your GitHub account")
+    session = host.answer(call)
+    assert owner(house, session["accessToken"]) == "ada"
+    assert host.expect(event="einlass-github")["added"] == [session]
+
+
+def test_an_error_without_its_button_fails_the_session(house, host):
+    house.sign_in("github")
+    call = host.call("createSession", [])
+    host.choose("Ada Lovelace", title="Account of GitHub")
+    host.choose("Don't allow", title="Visual Studio Code wants to use your GitHub account")
+    host.press(None, "error")
+    assert host.failure(call)["reason"] == "accessNotGranted"
+
+
+# Changes by other processes
+
+
+def test_access_by_another_process_adds_and_removes_sessions(house, host):
+    house.sign_in("github")
+    house.allow("vscode", "github")
+    [added] = host.expect(event="einlass-github")["added"]
+    assert (added["id"], owner(house, added["accessToken"])) == (accounts(house)["ada"], "ada")
+    house.do("access", "reset", "vscode", "github")
+    [removed] = host.expect(event="einlass-github")["removed"]
+    assert removed["id"] == added["id"]
+    assert host.sessions(None) == []
+
+
+def test_a_removal_by_another_process_removes_the_session(house, host, signed_in):
+    house.do("accounts", "remove", "ada", "--yes")
+    assert host.expect(event="einlass-github") == {
+        "event": "einlass-github", "added": [], "changed": [], "removed": [{**signed_in, "accessToken": ""}]}
+    assert host.sessions(None) == []
+
+
+def test_a_session_of_the_start_is_removed_too(house, extension):
+    house.sign_in("github")
+    house.allow("vscode", "github")
+    with Host(house, extension) as host:
+        host.answer("activate")
+        assert len(host.sessions(None)) == 1
+        house.do("accounts", "sign-out", "ada", "--yes")
+        [removed] = host.expect(event="einlass-github")["removed"]
+        assert removed["id"] == accounts(house)["ada"]
+
+
+def test_a_refused_token_is_replaced(house, host):
+    user = next(id for id, known in house.state()["google"]["users"].items() if known["username"] == "ada")
+    house.change({"google": {"behaviour": {"consent": "allow", "user": user}}})
+    call = host.call("createSession", [], provider="einlass-google")
+    host.on_page()
+    session = host.answer(call)
+    assert host.expect(event="einlass-google")["added"] == [session]
+    code, output, _ = house.run("einlass", "call", "--application", "vscode", "credentials.reject", "-",
+                                input=json.dumps({"account": session["id"]}))
+    assert code == 0, output
+    [fresh] = host.sessions(None, provider="einlass-google")
+    assert fresh["accessToken"] != session["accessToken"]
+    assert host.expect(event="einlass-google") == {
+        "event": "einlass-google", "added": [], "removed": [], "changed": [fresh]}
+
+
+def test_without_the_network_no_account_is_signed_out(house, host):
+    user = next(id for id, known in house.state()["google"]["users"].items() if known["username"] == "ada")
+    house.change({"google": {"behaviour": {"consent": "allow", "user": user}}})
+    call = host.call("createSession", [], provider="einlass-google")
+    host.on_page()
+    session = host.answer(call)
+    house.run("einlass", "call", "--application", "vscode", "credentials.reject", "-",
+              input=json.dumps({"account": session["id"]}))
+    house.change({"faults": {"down": {"path": "/token", "answer": "status", "status": 503}}})
+    assert host.failure(host.call("getSessions", None, provider="einlass-google"))["reason"] == "providerFailure"
+
+
+# Removal
+
+
+def test_sign_out_of_vs_code_leaves_the_account(house, host, signed_in):
+    become(house, "grace")
+    call = host.call("createSession", [])
+    host.choose("Sign in to another account")
+    host.on_page()
+    grace = host.answer(call)
+    host.expect(event="einlass-github")
+    call = host.call("removeSession", signed_in["id"])
+    warning = host.press("Sign Out of VS Code", "warning")
+    assert (warning["text"], warning["modal"]) == ("Sign out of ada at GitHub?", True)
+    assert warning["buttons"] == ["Sign Out of VS Code", "Remove the Account"]
+    host.answer(call)
+    assert [one["id"] for one in host.expect(event="einlass-github")["removed"]] == [signed_in["id"]]
+    assert host.sessions(None) == [grace]
+    assert set(accounts(house)) == {"ada", "grace"}
+    call = host.call("removeSession", grace["id"])
+    host.press("Sign Out of VS Code", "warning")
+    host.answer(call)
+    assert host.sessions(None) == []
+    assert owner(house, signed_in["accessToken"]) == "ada"
+
+
+def test_remove_the_account_revokes_its_token(house, host, signed_in):
+    call = host.call("removeSession", signed_in["id"])
+    host.press("Remove the Account", "warning")
+    host.answer(call)
+    assert [one["id"] for one in host.expect(event="einlass-github")["removed"]] == [signed_in["id"]]
+    assert accounts(house) == {}
+    assert owner(house, signed_in["accessToken"]) is None
+
+
+def test_a_removal_can_be_cancelled(house, host, signed_in):
+    call = host.call("removeSession", signed_in["id"])
+    host.press(None, "warning")
+    assert host.failure(call)["name"] == "Canceled"
+    assert host.sessions(None) == [signed_in]
+
+
+# Registrations, and the end of einlass
+
+
+def test_a_provider_without_a_registration_is_set_up(house, extension):
+    configuration = json.loads(house.config.read_text())
+    registration = configuration["applications"]["*"].pop("github")
+    house.config.write_text(json.dumps(configuration))
+    with Host(house, extension, signInWith="browser") as host:
+        host.answer("activate")
+        assert not [line for line in host.lines if line.get("registered") == "einlass-github"]
+        call = host.start(command="einlass.signIn")
+        shown = host.choose("GitHub", title="Sign in")
+        [github] = [item for item in shown["items"] if item["label"] == "GitHub"]
+        assert github["description"] == "needs a registration of yours"
+        assert "https://" in host.type(registration["clientId"], title="Your registration at GitHub")["prompt"]
+        assert host.type(registration["clientSecret"], title="Your registration at GitHub")["password"]
+        host.expect(registered="einlass-github")
+        host.on_page()
+        assert host.answer(call) is None
+        assert len(host.sessions(None)) == 1
+        house.do("providers", "configure", "github", "--remove")
+        host.expect(unregistered="einlass-github")
+
+
+def test_an_einlass_that_is_missing_is_named(house, extension):
+    missing = str(house.folder / "missing")
+    with Host(house, extension, path=missing) as host:
+        problem = host.press("Open Settings", "error")
+        assert problem["text"].startswith(f"{missing} cannot be started")
+        assert host.expect(executed="workbench.action.openSettings")["values"] == ["einlass.path"]
+        host.answer("activate")
+    house.environment["EINLASS"] = missing
+    with Host(house, extension) as host:
+        assert host.press(None, "error")["text"].startswith(f"The variable EINLASS names {missing}")
+
+
+def test_an_einlass_that_ends_is_started_again(house, extension, tmp_path):
+    program = tmp_path / "einlass"
+    program.write_text(f'#!/bin/sh\necho $$ >"{tmp_path}/process"\nexec "{house.environment["EINLASS"]}" "$@"\n')
+    program.chmod(0o700)
+    with Host(house, extension, path=str(program), signInWith="browser") as host:
+        host.answer("activate")
+        for _ in range(2):
+            subprocess.run(["kill", "-KILL", (tmp_path / "process").read_text().strip()], check=True)
+            assert host.press("Start Again", "error")["text"] == "einlass ended before it answered (exit code 137)."
+            assert host.sessions(None) == []
+        call = host.call("createSession", [])
+        host.on_page()
+        session = host.answer(call)
+        assert host.expect(event="einlass-github")["added"] == [session]
+        subprocess.run(["kill", "-KILL", (tmp_path / "process").read_text().strip()], check=True)
+        ended = host.expect(kind="error", buttons=["Start Again"])
+        house.do("access", "reset", "vscode", "github")
+        host.send(dialog=ended["dialog"], answer="Start Again")
+        assert [one["id"] for one in host.expect(event="einlass-github")["removed"]] == [session["id"]]
+
+
+# The other kinds of prompt, at an einlass that opens one of them
+
+TITLE = {
+    "confirmAccount": "Continue at GitHub?", "trustCertificate": "Visual Studio Code: the certificate of https://pbx.example:8443"}
+PERSON = {
+    "grantAccess": [("choose", "Allow")], "selectAccount": [("choose", "grace")],
+    "confirmAccount": [("choose", "ada")], "replaceAccount": [("choose", "ada")],
+    "enterVerifier": [("type", "1234567")],
+    "enterPassphrase": [("type", "ä \\ \" 😀"), ("type", "another"), ("type", "ä \\ \" 😀")],
+    "enterPassword": [("type", "ada"), ("type", "ä \\ \" 😀"), ("choose", "Remember the password")],
+    "trustCertificate": [("choose", "Trust this key")],
+}
+
+
+@pytest.fixture
+def at_fake(house, extension, tmp_path):
+    """Returns a function that starts the extension at an einlass whose sign-in opens this prompt, and signs in."""
+    hosts, file = [], tmp_path / "task.json"
+
+    def start(prompt, **more):
+        file.write_text(json.dumps({"prompt": prompt, **more}))
+        program = tmp_path / "einlass"
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} "{FAKE}" "{file}"\n')
+        program.chmod(0o700)
+        host = Host(house, extension, path=str(program))
+        hosts.append(host)
+        host.answer("activate")
+        return host, host.call("createSession", []), lambda: json.loads(file.read_text())["answer"]
+
+    yield start
+    for host in hosts:
+        host.__exit__()
+
+
+def plain_names(members):
+    """The accounts of the kit have a name with unusual characters, so these have none."""
+    return {**members, **({"accounts": [
+        {name: value for name, value in one.items() if name != "displayName"} for one in members["accounts"]]}
+        if "accounts" in members and not members.get("more") else {})}
+
+
+@pytest.mark.parametrize("kind", PERSON)
+def test_a_prompt_of_each_kind_is_answered(at_fake, kind):
+    members, expected = KINDS[kind]
+    host, call, answer = at_fake({"kind": kind, **plain_names({**members, "more": False})})
+    for step, text in PERSON[kind]:
+        shown = getattr(host, step)(text)
+        if kind in ("enterPassphrase", "enterPassword") and step == "type":
+            assert shown.get("password", False) == (text != "ada")
+    assert host.failure(call)["name"] == "Canceled"
+    assert answer() == {"prompt": "p_1", "action": "accept", **expected}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_prompt_of_each_kind_is_cancelled(at_fake, kind):
+    host, call, answer = at_fake({"kind": kind, **KINDS[kind][0]})
+    host.send(dialog=host.expect("dialog")["dialog"])
+    assert host.failure(call)["name"] == "Canceled"
+    assert answer() == {"prompt": "p_1", "action": "cancel"}
+
+
+def test_a_grant_shows_its_permissions(at_fake):
+    host, _, answer = at_fake({"kind": "grantAccess", "permissions": ["email", "feed"], "added": ["feed"],
+                               "audience": "friends", "includes": ["refreshToken"]})
+    shown = host.choose("Don't allow")
+    assert shown["placeHolder"] == "Wanted: email, feed, for friends. New: feed. This gives lasting access."
+    host.expect("answer", answer=1)
+    assert answer() == {"prompt": "p_1", "action": "decline"}
+
+
+def test_a_sign_in_shows_what_it_gives(at_fake):
+    host, _, _ = at_fake({"kind": "openURL", "url": "https://github.example/", "host": "github.example",
+                          "grantsAccess": True, "permissions": ["email"], "audience": "onlyMe"})
+    shown = host.expect(kind="list")
+    assert shown["placeHolder"] == "Visual Studio Code may then use this account (email, for the person alone)."
+
+
+def test_a_new_key_of_a_server_is_a_warning(at_fake):
+    members = {**KINDS["trustCertificate"][0], "formerPublicKey": "sha256//old"}
+    host, _, answer = at_fake({"kind": "trustCertificate", **members})
+    shown = host.choose("Don't trust it")
+    assert "no authority has signed it. The server has another key than before: sha256//old." in shown["placeHolder"]
+    assert members["publicKey"] in [item.get("detail") for item in shown["items"]]
+    host.expect("answer", answer=1)
+    assert answer() == {"prompt": "p_1", "action": "cancel"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_dialog_goes_away_with_its_prompt(at_fake, tmp_path, kind):
+    host, call, answer = at_fake({"kind": kind, **KINDS[kind][0]})
+    shown = host.expect("dialog")
+    os.kill(int((tmp_path / "task.pid").read_text()), signal.SIGUSR1)
+    assert host.expect(gone=shown["dialog"])["kind"] == shown["kind"]
+    assert host.failure(call)["name"] == "Canceled"
+    with pytest.raises(KeyError):
+        answer()
+
+
+def test_the_text_of_a_provider_is_text(at_fake):
+    evil = "[GitHub](command:evil) $(trash) \x1b[31m\u202e"
+    shown = at_fake({"kind": "deviceCode", **KINDS["deviceCode"][0], "host": evil, "userCode": evil, "providerName": evil,
+                     "applicationTitle": evil})[0].expect(kind="progress")["title"]
+    assert [target.partition("?")[0] for _, target, *_ in LINKS.findall(shown)] == ["command:einlass.link"] * 2
+    assert "$(" not in shown and shown.isprintable()
+    assert LINKS.findall(evil), "the control: the text is a link by itself"
