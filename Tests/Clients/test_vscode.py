@@ -33,10 +33,11 @@ def extension(tmp_path_factory):
     """The folder of the extension, packed and unpacked again."""
     clone = tmp_path_factory.mktemp("clone")
     for name in ("typescript", "vscode"):
-        shutil.copytree(PROJECT / "clients" / name, clone / "clients" / name, ignore=shutil.ignore_patterns("out", "*.vsix"))
+        shutil.copytree(PROJECT / "clients" / name, clone / "clients" / name,
+                        ignore=shutil.ignore_patterns("build"))
     shutil.copy(PROJECT / "LICENSE", clone)
     done = subprocess.run([clone / "clients/vscode/package"], cwd=clone, capture_output=True, text=True)
-    target = clone / "clients/vscode/einlass.vsix"
+    target = clone / "clients/vscode/build/einlass.vsix"
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{target}\n", "")
     with zipfile.ZipFile(target) as archive:
         archive.extractall(clone / "installed")
@@ -73,7 +74,8 @@ def accounts(house):
 
 def owner(house, token):
     """Returns the user name of the owner of a token at GitHub, or None."""
-    request = urllib.request.Request(house.origin("github") + "/user", headers={"Authorization": f"Bearer {token}"})
+    address = house.origin("github") + "/user"
+    request = urllib.request.Request(address, headers={"Authorization": f"Bearer {token}"})
     try:
         with urllib.request.urlopen(request) as answer:
             return json.load(answer)["login"]
@@ -427,7 +429,8 @@ def test_an_einlass_that_ends_is_started_again(house, extension, tmp_path):
 # The other kinds of prompt, at an einlass that opens one of them
 
 TITLE = {
-    "confirmAccount": "Continue at GitHub?", "trustCertificate": "Visual Studio Code: the certificate of https://pbx.example:8443"}
+    "confirmAccount": "Continue at GitHub?",
+    "trustCertificate": "Visual Studio Code: the certificate of https://pbx.example:8443"}
 PERSON = {
     "grantAccess": [("choose", "Allow")], "selectAccount": [("choose", "grace")],
     "confirmAccount": [("choose", "ada")], "replaceAccount": [("choose", "ada")],
@@ -524,8 +527,9 @@ def test_the_dialog_goes_away_with_its_prompt(at_fake, tmp_path, kind):
 
 def test_the_text_of_a_provider_is_text(at_fake):
     evil = "[GitHub](command:evil) $(trash) \x1b[31m\u202e"
-    shown = at_fake({"kind": "deviceCode", **KINDS["deviceCode"][0], "host": evil, "userCode": evil, "providerName": evil,
-                     "applicationTitle": evil})[0].expect(kind="progress")["title"]
+    named = dict.fromkeys(("host", "userCode", "providerName", "applicationTitle"), evil)
+    host, _, _ = at_fake({"kind": "deviceCode", **KINDS["deviceCode"][0], **named})
+    shown = host.expect(kind="progress")["title"]
     assert [target.partition("?")[0] for _, target, *_ in LINKS.findall(shown)] == ["command:einlass.link"] * 2
     assert "$(" not in shown and shown.isprintable()
     assert LINKS.findall(evil), "the control: the text is a link by itself"

@@ -26,7 +26,7 @@ async function requests(client: Client) {
 }
 
 function notifications(client: Client) {
-  const off: () => void = client.on("accounts.changed", ({ changes }) => changes.map(({ account }) => account.toUpperCase()));
+  const off: () => void = client.on("accounts.changed", ({ changes }) => changes[0].account.toUpperCase());
   // @ts-expect-error: there is no such notification
   client.on("accounts.change", () => undefined);
   // @ts-expect-error: the notification has no such member
@@ -39,7 +39,7 @@ const every: Required<PromptHandlers> = {
   selectAccount: ({ accounts }) => ({ account: accounts[0].account }),
   confirmAccount: () => true,
   replaceAccount: () => ({}),
-  openURL: async ({ url, returningTo }, closed: AbortSignal) => !closed.aborted && { redirectURL: `${returningTo}${url}` },
+  openURL: async ({ url }, closed: AbortSignal) => !closed.aborted && { redirectURL: url },
   deviceCode: ({ userCode }) => (userCode === "" ? false : undefined),
   enterVerifier: ({ expects }) => ({ text: expects }),
   enterPassphrase: ({ purpose }) => ({ passphrase: purpose }),

@@ -155,7 +155,8 @@ input.on("line", (line) => {
   if (message.call === "getSession") {
     void answered(message.id, () => getSession(providers.get(message.provider), ...message.values));
   } else if (message.call) {
-    void answered(message.id, () => providers.get(message.provider)[message.call](...message.values.map((v) => v ?? undefined)));
+    const values = message.values.map((value) => value ?? undefined);
+    void answered(message.id, () => providers.get(message.provider)[message.call](...values));
   }
 });
 input.on("close", async () => {

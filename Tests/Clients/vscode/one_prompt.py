@@ -13,7 +13,7 @@ from pathlib import Path
 file = Path(sys.argv[1])
 task = json.loads(file.read_text())
 PROVIDER = {
-    "id": "github", "name": task.get("name", "GitHub"), "flowKinds": ["authorizationCode"], "configured": True, "hosts": [],
+    "id": "github", "name": "GitHub", "flowKinds": ["authorizationCode"], "configured": True, "hosts": [],
     "oneAccount": False, "retired": False, "setup": {"needs": []}}
 CANCELLED = {"code": 1011, "message": "Cancelled.", "data": {"reason": "userCanceled", "retryable": False}}
 LISTS = {"providers.list": {"providers": [PROVIDER]}, "access.list": {"grants": []},

@@ -18,7 +18,7 @@ export interface Accepted {
   trustCertificate: {};
 }
 
-/** The answer to a prompt: the members of `accept`, or `true` if it needs none; `false` declines; `undefined` cancels. */
+/** The answer: the members of `accept`, or `true` if the kind needs none; `false` declines; `undefined` cancels. */
 export type Answer<K extends PromptKind> = Accepted[K] | ({} extends Accepted[K] ? boolean : false) | undefined;
 
 /** The AbortSignal of the program's own types, of node or of a browser, if it has some. */

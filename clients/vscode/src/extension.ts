@@ -71,7 +71,9 @@ class Extension implements Disposable {
   private async chooseProvider(title: string): Promise<Provider | undefined> {
     const all = await this.einlass.providers(await this.einlass.client());
     const items = all.map((one) => ({
-      label: plain(one.name), description: one.configured ? undefined : "needs a registration of yours", answer: one }));
+      label: plain(one.name), answer: one,
+      description: one.configured ? undefined : "needs a registration of yours",
+    }));
     items.sort((one, other) => Number(other.answer.configured) - Number(one.answer.configured));
     return this.einlass.prompts.pick(undefined, title, "", items);
   }

@@ -4,7 +4,7 @@ import {
   GrantAccessPrompt, OpenURLPrompt, PromptHandlers, ReplaceAccountPrompt, SelectAccountPrompt, Signal,
   TrustCertificatePrompt,
 } from "../../typescript/src/index";
-import { access, asker, FAULTS, origin, plain, rights, sentences } from "./text";
+import { access, asker, FAULTS, origin, plain, PURPOSES, rights, sentences } from "./text";
 
 const LINK = "einlass.link";
 
@@ -71,15 +71,17 @@ export class Prompts implements Disposable {
   private async openURL(prompt: OpenURLPrompt, closed: Signal): Promise<Answer<"openURL">> {
     const open = () => env.openExternal(prompt.url);
     const host = plain(prompt.host);
-    const work = await this.pick<() => Promise<unknown>>(closed, `${asker(prompt)}: sign in at ${origin(prompt)}`, access(prompt), [
+    const title = `${asker(prompt)}: sign in at ${origin(prompt)}`;
+    const work = await this.pick<() => Promise<unknown>>(closed, title, access(prompt), [
       { label: `Open ${host} in the browser`, answer: open },
       { label: "Copy the address", answer: () => env.clipboard.writeText(prompt.url) }]);
     if (!work) return undefined;
     await work();
     const paste = () => this.pastes.get(prompt.flows[0])?.();
-    return this.wait(closed, sentences(`${origin(prompt)}: sign in at ${host} in your browser.`, access(prompt)), {
-      "Open again": open, ...(this.pastes.has(prompt.flows[0]) ? { "Paste the address of a page that did not load": paste } : {}),
-    });
+    const text = sentences(`${origin(prompt)}: sign in at ${host} in your browser.`, access(prompt));
+    const mayPaste = this.pastes.has(prompt.flows[0]);
+    return this.wait(closed, text, {
+      "Open again": open, ...(mayPaste ? { "Paste the address of a page that did not load": paste } : {}) });
   }
 
   private deviceCode(prompt: DeviceCodePrompt, closed: Signal): Promise<Answer<"deviceCode">> {
@@ -87,19 +89,20 @@ export class Prompts implements Disposable {
     const text = sentences(
       `${origin(prompt)}: enter the code ${plain(prompt.userCode)} at ${plain(prompt.verificationUri)} until ${end}.`,
       access(prompt), `Enter only a code that you see in your own ${asker(prompt)}.`);
+    const page = prompt.verificationUriComplete ?? prompt.verificationUri;
     return this.wait(closed, text, {
       "Copy the code": () => env.clipboard.writeText(prompt.userCode),
-      [`Open ${plain(prompt.host)}`]: () => env.openExternal(prompt.verificationUriComplete ?? prompt.verificationUri),
+      [`Open ${plain(prompt.host)}`]: () => env.openExternal(page),
     });
   }
 
   private async enterVerifier(prompt: EnterVerifierPrompt, closed: Signal): Promise<Answer<"enterVerifier">> {
     const pin = prompt.expects === "pin";
+    const wish = pin ? "Enter the number from the page." : "If the page does not load, paste its address here.";
     const ask = async () => {
       const text = await this.input(closed, {
         title: `${asker(prompt)}: sign in at ${origin(prompt)}`,
-        prompt: sentences(prompt.again && "This does not fit.",
-          pin ? "Enter the number from the page." : "If the page does not load, paste its address here.", access(prompt)),
+        prompt: sentences(prompt.again && "This does not fit.", wish, access(prompt)),
       });
       return text ? { text } : undefined;
     };
@@ -119,7 +122,7 @@ export class Prompts implements Disposable {
   }
 
   private async enterPassphrase(prompt: EnterPassphrasePrompt, closed: Signal): Promise<Answer<"enterPassphrase">> {
-    const purpose = { keySlot: "opens the store", export: "protects the new file", import: "opens the file" }[prompt.purpose];
+    const purpose = PURPOSES[prompt.purpose];
     const title = `${asker(prompt)}: the passphrase that ${purpose}${prompt.path ? ` ${plain(prompt.path)}` : ""}`;
     const passphrase = await this.input(closed, {
       title, password: true, prompt: prompt.again ? "This passphrase does not fit." : undefined });
@@ -156,7 +159,9 @@ export class Prompts implements Disposable {
   }
 
   /** Shows a list. Returns `undefined` if the person closes it, or the prompt closes. */
-  pick<T>(closed: Signal | undefined, title: string, placeHolder: string, items: Choice<T>[]): Promise<T | undefined> {
+  pick<T>(
+    closed: Signal | undefined, title: string, placeHolder: string, items: Choice<T>[],
+  ): Promise<T | undefined> {
     return this.inTurn(closed, async (token) =>
       (await window.showQuickPick(items, { title, placeHolder, ignoreFocusOut: true }, token))?.answer);
   }

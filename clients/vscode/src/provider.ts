@@ -30,7 +30,8 @@ export class EinlassProvider implements AuthenticationProvider {
     scopes?: readonly string[], options: AuthenticationProviderSessionOptions = {},
   ): Promise<AuthenticationSession[]> {
     const client = await this.einlass.client();
-    const accounts = (await this.usable(client)).filter(({ account }) => (options.account?.id ?? account) === account);
+    const { account: only } = options;
+    const accounts = (await this.usable(client)).filter(({ account }) => !only || only.id === account);
     const found = await Promise.allSettled(accounts.map((account) => session(client, account, scopes ?? [])));
     const problem = found.find((result) => result.status === "rejected" && result.reason.retryable);
     const sessions = found.flatMap((result) => (result.status === "fulfilled" && result.value) || []);
@@ -49,8 +50,10 @@ export class EinlassProvider implements AuthenticationProvider {
       return this.allowed(client, account, scopes);
     });
     // VS Code looks in `added` for the session that an extension waits for, with the scopes as it named them.
-    const same = (known?: AuthenticationSession) => known?.scopes.join(" ") === created.scopes.join(" ");
-    await this.inTurn(async () => same(this.known.get(created.id)) || this.announce({ ...NOTHING, added: [created] }));
+    await this.inTurn(async () => {
+      const known = this.known.get(created.id);
+      if (known?.scopes.join(" ") !== created.scopes.join(" ")) this.announce({ ...NOTHING, added: [created] });
+    });
     return created;
   }
 
@@ -69,7 +72,8 @@ export class EinlassProvider implements AuthenticationProvider {
       const { notRevoked } = await client.request("accounts.remove", { account: id });
       if (notRevoked.length) {
         const rest = notRevoked.map(({ what, reason }) => plain(`${what}: ${reason}`)).join("; ");
-        void window.showInformationMessage(`The account is removed here. Still valid at ${plain(this.provider.name)}: ${rest}`);
+        void window.showInformationMessage(
+          `The account is removed here. Still valid at ${plain(this.provider.name)}: ${rest}`);
       }
     } else {
       throw new CancellationError();
@@ -191,7 +195,8 @@ function made(one: Pick<Account, "account" | "username">, accessToken: string, s
 /** The session of an account, or `undefined` if its credential is no token. Shows no prompt. */
 async function session(client: Client, one: Pick<Account, "account" | "username">, scopes: readonly string[]) {
   const { credential } = await client.request("credentials.get", { account: one.account, ...wanted(scopes) });
-  return credential.type === "oauth2" ? made(one, credential.token, scopes.length ? scopes : credential.scopes) : undefined;
+  if (credential.type !== "oauth2") return undefined;
+  return made(one, credential.token, scopes.length ? scopes : credential.scopes);
 }
 
 /** The sessions of these accounts, without those that need the person. */

@@ -19,12 +19,13 @@ export function origin(prompt: Prompt): string {
   return prompt.resource === undefined ? provider : `${provider} for ${plain(prompt.resource)}`;
 }
 
+const READERS = { onlyMe: "for the person alone", friends: "for friends", everyone: "for everyone" };
+
 type Rights = Pick<OpenURLPrompt, "permissions" | "audience">;
 
 /** Returns the permissions and the audience in words, or "". */
 export function rights({ permissions, audience }: Rights): string {
-  const readers = audience && { onlyMe: "for the person alone", friends: "for friends", everyone: "for everyone" }[audience];
-  return [(permissions ?? []).map(plain).join(", "), readers].filter(Boolean).join(", ");
+  return [...(permissions ?? []).map(plain), ...(audience ? [READERS[audience]] : [])].join(", ");
 }
 
 /** Says that a sign-in gives the application access, too. */
@@ -33,6 +34,10 @@ export function access(prompt: Prompt & Rights & { grantsAccess?: boolean }): st
   const more = rights(prompt);
   return `${asker(prompt)} may then use this account${more && ` (${more})`}.`;
 }
+
+export const PURPOSES = {
+  keySlot: "opens the store", export: "protects the new file", import: "opens the file",
+};
 
 export const FAULTS: Readonly<Record<string, string>> = {
   selfSigned: "no authority has signed it", unknownAuthority: "its authority is unknown", expired: "it has expired",
