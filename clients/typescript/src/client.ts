@@ -1,4 +1,4 @@
-import { Child, spawn } from "node:child_process";
+import { ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { constants } from "node:os";
 import { EinlassError, Hint, ServerGone } from "./errors";
 import { findEinlass } from "./find";
@@ -35,7 +35,7 @@ export class Client {
   readonly ended: Promise<ServerGone>;
   private readonly prompts: PromptHandlers;
   private readonly log: (line: string) => void;
-  private readonly child: Child;
+  private readonly child: ChildProcessWithoutNullStreams;
   private readonly calls = new Map<number, Call>();
   private readonly listeners = new Map<string, Set<(params: unknown) => void>>();
   private readonly open = new Map<string, AbortController>();
@@ -71,7 +71,8 @@ export class Client {
   initialize(name: string, more: Partial<InitializeParams> & { title?: string } = {}): Promise<InitializeResult> {
     const { title, ...members } = more;
     return this.request("initialize", {
-      protocolVersion: 1, processId: process.pid, client: title === undefined ? { name } : { name, title }, ...members,
+      protocolVersion: 1, processId: process.pid,
+      client: title === undefined ? { name } : { name, title }, ...members,
       capabilities: { prompts: Object.keys(this.prompts).sort() as PromptKind[], ...members.capabilities },
     });
   }
@@ -116,8 +117,8 @@ export class Client {
   async close(graceMilliseconds = 2000): Promise<number | undefined> {
     this.child.stdin.end();
     for (const signal of ["SIGTERM", "SIGKILL"] as const) {
-      const ended = await Promise.race([this.ended.then(() => this.exited).then(() => true), pause(graceMilliseconds)]);
-      if (ended) break;
+      const end = this.ended.then(() => this.exited).then(() => true);
+      if (await Promise.race([end, pause(graceMilliseconds)])) break;
       this.child.kill(signal);
     }
     await this.ended;
@@ -214,10 +215,12 @@ export class Client {
 }
 
 /** Reads to the end. LF alone ends a line, because U+2028 is ordinary text. A rest above `longest` is a line too. */
-function lines(output: Child["stdout"], heard: (line: string) => void, longest = Infinity): Promise<void> {
+function lines(
+  output: ChildProcessWithoutNullStreams["stdout"], heard: (line: string) => void, longest = Infinity,
+): Promise<void> {
   let rest = "";
   output.setEncoding("utf8");
-  output.on("data", (text) => {
+  output.on("data", (text: string) => {
     rest += text;
     if (!text.includes("\n") && rest.length <= longest) return;
     const whole = rest.split("\n");

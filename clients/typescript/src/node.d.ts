@@ -30,7 +30,7 @@ declare module "node:child_process" {
     end(): void;
     on(event: "error", listener: (error: Error) => void): void;
   }
-  interface Child {
+  interface ChildProcessWithoutNullStreams {
     readonly stdin: Input;
     readonly stdout: Output;
     readonly stderr: Output;
@@ -38,7 +38,9 @@ declare module "node:child_process" {
     on(event: "error", listener: (error: Error) => void): void;
     on(event: "exit", listener: (code: number | null, signal: string | null) => void): void;
   }
-  export function spawn(program: string, options: readonly string[], more: { detached: boolean; stdio: "pipe" }): Child;
+  export function spawn(
+    program: string, options: readonly string[], more: { detached: boolean; stdio: "pipe" },
+  ): ChildProcessWithoutNullStreams;
 }
 
 declare module "node:fs" {

@@ -72,7 +72,7 @@ export class Prompts implements Disposable {
     const open = () => env.openExternal(prompt.url);
     const host = plain(prompt.host);
     const title = `${asker(prompt)}: sign in at ${origin(prompt)}`;
-    const work = await this.pick<() => Promise<unknown>>(closed, title, access(prompt), [
+    const work = await this.pick<() => PromiseLike<unknown>>(closed, title, access(prompt), [
       { label: `Open ${host} in the browser`, answer: open },
       { label: "Copy the address", answer: () => env.clipboard.writeText(prompt.url) }]);
     if (!work) return undefined;
@@ -172,7 +172,7 @@ export class Prompts implements Disposable {
 
   /** VS Code shows one list or input box at a time, and a second one would close the first. */
   private inTurn<T>(
-    closed: Signal | undefined, show: (token: CancellationTokenSource["token"]) => Promise<T | undefined>,
+    closed: Signal | undefined, show: (token: CancellationTokenSource["token"]) => PromiseLike<T | undefined>,
   ): Promise<T | undefined> {
     const shown = this.turn.then(async () => {
       if (closed?.aborted) return undefined;

@@ -1,5 +1,6 @@
 /** The parts of the API of VS Code that this extension uses, because Debian has no types of it. */
 declare module "vscode" {
+  type Thenable<T> = PromiseLike<T>;
   export interface Disposable {
     dispose(): unknown;
   }
@@ -81,17 +82,17 @@ declare module "vscode" {
     export function showQuickPick<T extends QuickPickItem>(
       items: readonly T[], options: { title?: string; placeHolder?: string; ignoreFocusOut?: boolean },
       token?: CancellationToken,
-    ): Promise<T | undefined>;
-    export function showInputBox(options: InputBoxOptions, token?: CancellationToken): Promise<string | undefined>;
-    export function showInformationMessage(message: string, ...buttons: string[]): Promise<string | undefined>;
+    ): Thenable<T | undefined>;
+    export function showInputBox(options: InputBoxOptions, token?: CancellationToken): Thenable<string | undefined>;
+    export function showInformationMessage(message: string, ...buttons: string[]): Thenable<string | undefined>;
     export function showWarningMessage(
       message: string, options: { modal: boolean; detail?: string }, ...buttons: string[]
-    ): Promise<string | undefined>;
-    export function showErrorMessage(message: string, ...buttons: string[]): Promise<string | undefined>;
+    ): Thenable<string | undefined>;
+    export function showErrorMessage(message: string, ...buttons: string[]): Thenable<string | undefined>;
     export function withProgress<T>(
       options: { location: ProgressLocation; title: string; cancellable: boolean },
-      task: (progress: unknown, token: CancellationToken) => Promise<T>,
-    ): Promise<T>;
+      task: (progress: unknown, token: CancellationToken) => Thenable<T>,
+    ): Thenable<T>;
     export function createOutputChannel(name: string, options: { log: true }): LogOutputChannel;
   }
   export enum UIKind {
@@ -103,13 +104,13 @@ declare module "vscode" {
     export const appName: string;
     export const language: string;
     export const remoteName: string | undefined;
-    export const clipboard: { writeText(text: string): Promise<void> };
+    export const clipboard: { writeText(text: string): Thenable<void> };
     /** VS Code opens a string unchanged. A Uri loses the percent signs of its query (microsoft/vscode#85930). */
-    export function openExternal(target: string): Promise<boolean>;
+    export function openExternal(target: string): Thenable<boolean>;
   }
   export namespace commands {
     export function registerCommand(id: string, work: (...values: string[]) => unknown): Disposable;
-    export function executeCommand(id: string, ...values: string[]): Promise<unknown>;
+    export function executeCommand(id: string, ...values: string[]): Thenable<unknown>;
   }
   export namespace workspace {
     export function getConfiguration(section: string): { get<T>(name: string): T | undefined };
