@@ -142,6 +142,15 @@ def test_a_sign_in_by_page_is_a_session(house, host):
     assert not [line for line in host.lines if "event" in line or line.get("kind") == "list"]
 
 
+def test_the_example_of_the_readme_gets_a_token(house, host):
+    text = (PROJECT / "clients/vscode/README.md").read_text()
+    [example] = re.findall(r"^```js\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    call = host.start(example=example, returns="headers")
+    host.on_page()
+    scheme, token = host.answer(call)["Authorization"].split()
+    assert (scheme, owner(house, token)) == ("Bearer", "ada")
+
+
 def test_a_sign_in_by_a_code_is_a_session(house, extension, enter_code):
     with Host(house, extension, signInWith="deviceCode") as host:
         host.answer("activate")
@@ -252,7 +261,6 @@ def test_an_account_of_another_program_needs_access(house, host):
     assert [item["label"] for item in shown["items"]] == ["Allow", "Don't allow"]
     problem = host.press("Ask Again", "error")
     assert "einlassctl access set" in problem["text"]
-    host.choose("Ada Lovelace", title="Account of GitHub")
     host.choose("Allow", title="Visual Studio Code wants to use your GitHub account")
     session = host.answer(call)
     assert owner(house, session["accessToken"]) == "ada"

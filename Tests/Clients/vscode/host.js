@@ -74,6 +74,11 @@ const vscode = {
   EventEmitter, CancellationTokenSource, CancellationError,
   ProgressLocation: { Notification: 15 }, UIKind: { Desktop: 1, Web: 2 },
   authentication: {
+    async getSession(id, scopes, { createIfNone, account } = {}) {
+      const provider = providers.get(id);
+      const [first] = await provider.getSessions(scopes, { account });
+      return first ?? (createIfNone ? provider.createSession(scopes, { account }) : undefined);
+    },
     registerAuthenticationProvider(id, label, provider, options) {
       if (providers.has(id)) throw new Error(`${id} is registered`);
       providers.set(id, provider);
@@ -129,12 +134,6 @@ const vscode = {
 const load = Module._load;
 Module._load = (request, ...rest) => (request === "vscode" ? vscode : load(request, ...rest));
 
-/** `vscode.authentication.getSession`, as an extension calls it. */
-async function getSession(provider, scopes, { createIfNone, account } = {}) {
-  const [first] = await provider.getSessions(scopes, { account });
-  return first ?? (createIfNone ? provider.createSession(scopes, { account }) : null);
-}
-
 async function answered(id, work) {
   try {
     print({ answer: id, result: (await work()) ?? null });
@@ -153,7 +152,10 @@ input.on("line", (line) => {
   if (message.dialog) dialogs.get(message.dialog)?.(message.answer ?? undefined);
   if (message.command) void answered(message.id, () => commands.get(message.command)(...(message.values ?? [])));
   if (message.call === "getSession") {
-    void answered(message.id, () => getSession(providers.get(message.provider), ...message.values));
+    void answered(message.id, () => vscode.authentication.getSession(message.provider, ...message.values));
+  } else if (message.example) {
+    const work = new Function("vscode", `return (async () => { ${message.example}; return ${message.returns}; })()`);
+    void answered(message.id, () => work(vscode));
   } else if (message.call) {
     const values = message.values.map((value) => value ?? undefined);
     void answered(message.id, () => providers.get(message.provider)[message.call](...values));

@@ -45,8 +45,9 @@ export class EinlassProvider implements AuthenticationProvider {
     scopes: readonly string[], options: AuthenticationProviderSessionOptions = {},
   ): Promise<AuthenticationSession> {
     const client = await this.einlass.client();
+    let account = options.account?.id;
     const created = await this.einlass.mended(client, async () => {
-      const account = options.account?.id ?? await this.chosen(client) ?? await this.signIn(client, scopes);
+      account ??= await this.chosen(client) ?? await this.signIn(client, scopes);
       return this.allowed(client, account, scopes);
     });
     // VS Code looks in `added` for the session that an extension waits for, with the scopes as it named them.
