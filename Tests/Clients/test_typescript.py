@@ -49,11 +49,20 @@ def clone(tmp_path_factory):
 
 @pytest.fixture
 def program(clone, house):
-    """Returns a function that starts a JavaScript program which uses the library."""
-    def start(text, name="program.mjs", **more):
-        (clone / "program" / name).write_text(text)
-        return house.start("node", str(clone / "program" / name), **more)
-    return start
+    """Returns a function that starts a JavaScript program which uses the library: its text, or the name of its file."""
+    started = []
+
+    def start(program):
+        if "\n" in program:
+            (clone / "program/program.mjs").write_text(program)
+            program = "program.mjs"
+        started.append(house.start("node", str(clone / "program" / program)))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()  # it has ended, unless the test has failed
+        process.communicate()
 
 
 def finish(process):
@@ -131,11 +140,11 @@ def test_the_example_signs_in_on_a_page(house, program):
     assert house.count("github", "GET", "/login/oauth/authorize") == pages
 
 
-def test_the_example_signs_in_by_a_code(house, clone, enter_code):
+def test_the_example_signs_in_by_a_code(house, clone, program, enter_code):
     [example] = blocks("ts")
     (clone / "program/code.ts").write_text(example)
     compile_strictly(clone / "program", "code.ts")
-    process = house.start("node", str(clone / "program/code.js"))
+    process = program("code.js")
     code, page = re.fullmatch(r"Enter the code (\S+) at (\S+)\.\n", process.stdout.readline()).groups()
     assert process.stdout.readline() == "My Script may then use this account.\n"
     enter_code(page, code)

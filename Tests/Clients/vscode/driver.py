@@ -29,11 +29,15 @@ class Host:
 
     def __exit__(self, *_):
         self.process.stdin.close()
-        self.reader.join(PATIENCE)
-        errors = self.process.stderr.read()
-        assert (self.process.wait(PATIENCE), errors) == (0, "")
-        self.process.stdout.close()
-        self.process.stderr.close()
+        try:
+            self.process.wait(PATIENCE)
+        finally:
+            self.process.kill()  # it has ended, unless the test fails
+            self.reader.join()
+            errors = self.process.stderr.read()
+            self.process.stdout.close()
+            self.process.stderr.close()
+        assert (self.process.returncode, errors) == (0, "")
 
     def expect(self, *names, **members):
         """Waits for the first line with members of these names, and with these members, and takes it away."""
