@@ -436,9 +436,6 @@ def test_an_einlass_that_ends_is_started_again(house, extension, tmp_path):
 
 # The other kinds of prompt, at an einlass that opens one of them
 
-TITLE = {
-    "confirmAccount": "Continue at GitHub?",
-    "trustCertificate": "Visual Studio Code: the certificate of https://pbx.example:8443"}
 PERSON = {
     "grantAccess": [("choose", "Allow")], "selectAccount": [("choose", "grace")],
     "confirmAccount": [("choose", "ada")], "replaceAccount": [("choose", "ada")],
