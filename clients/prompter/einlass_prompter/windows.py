@@ -1,0 +1,207 @@
+"""A window for each flow, with a screen for each of its open prompts."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any, Callable, Dict, List, Mapping, Optional, Protocol
+
+from .widgets import Atk, Gdk, GLib, Gtk, button, label, name
+
+log = logging.getLogger("einlass")
+
+Prompt = Mapping[str, Any]
+#: Gets the reason and the message of a refused answer.
+Refused = Callable[[str, str], None]
+#: Sends `prompt.answer` with these parameters.
+Answer = Callable[[Mapping[str, Any], Refused], None]
+
+
+class Accounts(Protocol):
+    """The accounts of a program with a connection of its own. Functions are called back in the main loop."""
+
+    def picture(self, account: str, show: Callable[[str, str], None]) -> None:
+        """Calls `show` with the path and the type of the picture, if there is one."""
+
+    def all(self, provider: str, show: Callable[[List[Mapping[str, Any]]], None]) -> None:
+        """Calls `show` with the accounts of the provider."""
+
+
+class Screen(Gtk.Box):
+    """The part of a window for one prompt."""
+
+    def __init__(self, prompt: Prompt, send: Answer, window: Window) -> None:
+        super().__init__(orientation=Gtk.Orientation.VERTICAL, spacing=12)
+        self.prompt, self.window, self.title, self.cancel_words = prompt, window, "Sign-In", "_Cancel"
+        self.actions: List[Gtk.Button] = []
+        self.first: Optional[Gtk.Widget] = None  # has the focus first
+        self._send = send
+        self._problem = label("", "einlass-problem")
+        self._problem.set_no_show_all(True)
+        self.add(self._problem)
+
+    def say(self, words: str, style: Optional[str] = None, selectable: bool = False) -> Gtk.Label:
+        made = label(words, style, selectable)
+        self.add(made)
+        return made
+
+    def action(self, words: str, function: Callable[[], None], style: Optional[str] = None) -> Gtk.Button:
+        """Adds a button to the row at the end of the window."""
+        self.actions.append(button(words, function, style))
+        return self.actions[-1]
+
+    def field(self, words: str, secret: bool = False, done: Optional[Callable[[], None]] = None) -> Gtk.Entry:
+        """Adds a field under its label. `words` has the mnemonic after "_". Enter calls `done`."""
+        above = Gtk.Label.new_with_mnemonic(words)
+        above.set_xalign(0)
+        entry = Gtk.Entry(visibility=not secret)
+        if secret:
+            entry.set_input_purpose(Gtk.InputPurpose.PASSWORD)
+        above.set_mnemonic_widget(entry)
+        name(entry, above.get_text())
+        box = Gtk.Box(orientation=Gtk.Orientation.VERTICAL, spacing=4)
+        box.add(above)
+        box.add(entry)
+        self.add(box)
+        if done:
+            entry.connect("activate", lambda _: done())
+        self.first = self.first or entry
+        return entry
+
+    def problem(self, words: str) -> None:
+        self._problem.set_text(words)
+        self._problem.show()
+        self._problem.get_accessible().set_role(Atk.Role.ALERT)
+
+    def answer(self, action: str, **members: Any) -> None:
+        """Sends the answer. The screen stays, without effect, until einlass closes the prompt."""
+        self._sensitive(False)
+        self._send({"prompt": self.prompt["prompt"], "action": action, **members}, self._refused)
+
+    def _refused(self, reason: str, message: str) -> None:
+        if reason in ("unknownPrompt", "promptAlreadyAnswered"):
+            return  # its `prompt.closed` has come, or comes
+        self._sensitive(True)
+        self.problem(message)
+
+    def _sensitive(self, whether: bool) -> None:
+        for widget in (self, *self.actions):
+            widget.set_sensitive(whether)
+
+
+class Window(Gtk.Window):
+    """A dialog with screens. Escape, its Cancel button and its close button call `cancelled`."""
+
+    def __init__(self, cancelled: Callable[[], None]) -> None:
+        super().__init__(default_width=480, resizable=False, type_hint=Gdk.WindowTypeHint.DIALOG,
+                         window_position=Gtk.WindowPosition.CENTER)
+        self.get_accessible().set_role(Atk.Role.DIALOG)
+        self.screens: List[Screen] = []
+        self._bar = Gtk.HeaderBar(show_close_button=True, decoration_layout=":close")
+        self.set_titlebar(self._bar)
+        self._body = Gtk.Box(orientation=Gtk.Orientation.VERTICAL, spacing=18)
+        self._row = Gtk.Box(spacing=6)
+        self._left = label("", "dim-label")
+        self.cancel_button = button("_Cancel", cancelled)
+        self._row.pack_start(self._left, True, True, 0)
+        self._row.add(self.cancel_button)
+        content = Gtk.Box(orientation=Gtk.Orientation.VERTICAL, spacing=18, margin=18)
+        content.pack_start(self._body, True, True, 0)
+        content.pack_end(self._row, False, False, 0)
+        self.add(content)
+        self.connect("delete-event", lambda *_: cancelled() or True)
+        self.connect("key-press-event", lambda _, key: key.keyval == Gdk.KEY_Escape and (cancelled() or True))
+        timer = GLib.timeout_add_seconds(1, self._tick)
+        self.connect("destroy", lambda _: GLib.source_remove(timer))
+
+    def show_screen(self, screen: Screen) -> None:
+        self.screens.append(screen)
+        self._body.add(screen)
+        for action in screen.actions:
+            self._row.add(action)
+        self._name()
+        self.show_all()
+        if len(self.screens) == 1:
+            (screen.first or (screen.actions or [self.cancel_button])[-1]).grab_focus()
+        self.present()
+
+    def remove_screen(self, screen: Screen) -> None:
+        self.screens.remove(screen)
+        for widget in (screen, *screen.actions):
+            widget.destroy()
+        self._name()
+
+    def _name(self) -> None:
+        """Takes title and words from the first screen, and counts the time to the first end."""
+        if self.screens:
+            self.set_title(self.screens[0].title)
+            self._bar.set_title(self.screens[0].title)
+            self.cancel_button.set_label(self.screens[0].cancel_words)
+        self._tick()
+
+    def _tick(self) -> bool:
+        ends = [screen.prompt["expiresAt"] for screen in self.screens if "expiresAt" in screen.prompt]
+        seconds = max(0, int(min(ends) - time.time())) if ends else 0
+        self._left.set_text(f"Closes in {seconds // 60}:{seconds % 60:02}" if ends else "")
+        return True
+
+
+class Windows:
+    """Shows prompts. Every method is called in the main loop of GTK.
+
+    answer: sends `prompt.answer`.
+    accounts: has pictures and more accounts, for a program with a connection of its own.
+    window: shows all prompts; without it each flow has a window of its own.
+    opens_pages: the person has just started the sign-in, so that its page opens at once.
+    """
+
+    def __init__(self, answer: Answer, *, accounts: Optional[Accounts] = None, window: Optional[Window] = None,
+                 opens_pages: bool = False) -> None:
+        self.accounts, self.opens_pages = accounts, opens_pages
+        self._answer, self._window = answer, window
+        self._screens: Dict[str, Screen] = {}
+
+    def opened(self, prompt: Prompt) -> None:
+        """Shows the prompt of a `prompt.opened`. A prompt that cannot be shown is cancelled."""
+        from .screens import KINDS
+
+        fill = KINDS.get(str(prompt.get("kind")))
+        window = self._window or self._window_of(prompt)
+        screen = Screen(prompt, self._answer, window)
+        try:
+            if not fill:
+                raise ValueError
+            fill(screen, prompt, self)
+        except (KeyError, TypeError, ValueError, AttributeError):  # of a later version, or without its members
+            log.warning("a prompt of the kind %s cannot be shown", str(prompt.get("kind"))[:40])
+            screen.answer("cancel")
+            if not window.screens and window is not self._window:
+                window.destroy()
+            return
+        self._screens[str(prompt["prompt"])] = screen
+        window.show_screen(screen)
+
+    def closed(self, identifier: str) -> None:
+        """Removes the prompt of a `prompt.closed`, and its window with its last prompt."""
+        screen = self._screens.pop(identifier, None)
+        if not screen:
+            return
+        window = screen.window
+        window.remove_screen(screen)
+        if not window.screens and window is not self._window:
+            window.destroy()
+
+    def cancel(self, window: Window) -> None:
+        """Cancels the prompts of the window."""
+        for screen in window.screens:
+            screen.answer("cancel")
+        if window is not self._window:
+            window.hide()
+
+    def _window_of(self, prompt: Prompt) -> Window:
+        """Returns the window of the prompt's flow: `openURL` and `enterVerifier` are visible together."""
+        for screen in self._screens.values():
+            if set(screen.prompt.get("flows") or []) & set(prompt.get("flows") or []) and screen.window.get_visible():
+                return screen.window
+        window = Window(lambda: self.cancel(window))
+        return window
