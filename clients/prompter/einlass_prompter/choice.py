@@ -21,10 +21,15 @@ class Choice(Gtk.Box):
         name(self.list, words)
         self.list.set_filter_func(self._matches)
         self.search.connect("search-changed", lambda _: self._filter())
+        # A letter typed in the list begins a search.
+        self.list.connect("key-press-event", lambda _, key: self.search.get_visible() and self.search.handle_event(key)
+                          and self.search.grab_focus_without_selecting() is None)
         self.search.connect("activate", lambda _: done())
         self.list.connect("row-activated", lambda *_: done())
         self.add(self.search)
-        self.add(scrolled(self.list, 320))
+        area = scrolled(self.list, 320)
+        area.set_can_focus(False)  # its rows have the focus
+        self.add(area)
 
     def put(self, value: str, words: str, detail: str = "", mark: str = "") -> Picture:
         """Adds a row for a value, unless there is one. Returns its picture."""

@@ -13,6 +13,8 @@ from .widgets import Gtk, button, copy, label, name, open_page, qr_code, scrolle
 if TYPE_CHECKING:
     from .windows import Prompt, Screen, Windows
 
+#: More permissions are scrolled.
+MANY = 6
 AUDIENCES = {"onlyMe": "only you", "friends": "your friends", "everyone": "everyone"}
 
 
@@ -43,8 +45,10 @@ def rights(screen: Screen, prompt: Prompt) -> None:
     if permissions:
         screen.say("It asks for these permissions:")
         marked = [f"• {text(one)}" + (" (new)" if one in added and added != permissions else "") for one in permissions]
-        area = scrolled(label("\n".join(marked)), 160)
-        name(area, "Permissions")
+        area = label("\n".join(marked))
+        if len(marked) > MANY:
+            area = scrolled(area, 160)
+            name(area, "Permissions")
         screen.add(area)
     if "audience" in prompt:
         audience = prompt["audience"]

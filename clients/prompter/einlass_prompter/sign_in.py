@@ -15,14 +15,14 @@ from einlass.tokens import find_einlass
 
 from .choice import Choice
 from .screens import KINDS
-from .widgets import GLib, Gtk, text
+from .widgets import GLib, Gtk, name, text
 from .windows import Refused, Screen, Window, Windows
 
 PATIENCE = 10  # seconds for the server's first answer
 SIGNED_IN, PROBLEM, CANCELLED = 0, 1, 3
 CANCELS = ("userCanceled", "userCanceledAccountSelection", "cancelled", "accessDenied")
 #: The hints that need no more than a click, with the words of their buttons.
-HINTS = {"access.reset": "_Ask Again", "providers.list": "_Choose a Provider", "accounts.signIn": "_Sign In"}
+HINTS = {"access.reset": "_Ask Again", "providers.list": "Choose a _Provider", "accounts.signIn": "_Sign In"}
 
 
 class StoredAccounts:
@@ -192,7 +192,9 @@ class SignIn:
 
     def progress(self) -> None:
         screen = self.screen("Sign In", f"Signing in at {text(self.options.provider)} …")
-        screen.add(Gtk.Spinner(active=True))
+        spinner = Gtk.Spinner(active=True)
+        name(spinner, "Waiting")
+        screen.add(spinner)
         self.show(screen)
 
     def cancel(self) -> None:

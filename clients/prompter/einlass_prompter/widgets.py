@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 
 import gi
 
-gi.require_version("Gtk", "3.0")
+for library, version in (("Gtk", "3.0"), ("Gdk", "3.0"), ("Atk", "1.0")):
+    gi.require_version(library, version)
 from gi.repository import Atk, Gdk, GdkPixbuf, Gio, GLib, Gtk, Pango  # noqa: E402
 
 from einlass.text import clean  # noqa: E402
@@ -16,8 +17,7 @@ from einlass.text import clean  # noqa: E402
 STYLE = b"""
 .einlass-heading { font-size: 120%; font-weight: bold }
 .einlass-code { font-family: monospace; font-size: 300%; font-weight: bold; padding: 12px }
-.einlass-initials { background-color: @theme_selected_bg_color; color: @theme_selected_fg_color; border-radius: 6px;
-  font-weight: bold }
+.einlass-initials { background-color: alpha(currentColor, 0.15); border-radius: 6px; font-weight: bold }
 .einlass-problem { color: @error_color; font-weight: bold }
 """
 #: The longest text of a provider or a program on the screen, in characters.
@@ -56,6 +56,7 @@ def button(words: str, function: Callable[[], None], style: Optional[str] = None
 
 
 def scrolled(widget: Gtk.Widget, height: int) -> Gtk.ScrolledWindow:
+    """Returns an area of at most this height, in pixels."""
     made = Gtk.ScrolledWindow(hscrollbar_policy=Gtk.PolicyType.NEVER, propagate_natural_height=True,
                               max_content_height=height)
     made.add(widget)
@@ -143,6 +144,8 @@ def prepare() -> bool:
     if not Gtk.init_check(None)[0]:
         return False
     Gtk.Window.set_default_icon_name("dialog-password")
+    # A text that can be copied is not selected by itself.
+    Gtk.Settings.get_default().set_property("gtk-label-select-on-focus", False)
     style = Gtk.CssProvider()
     style.load_from_data(STYLE)
     Gtk.StyleContext.add_provider_for_screen(

@@ -75,6 +75,7 @@ class Screen(Gtk.Box):
 
     def answer(self, action: str, **members: Any) -> None:
         """Sends the answer. The screen stays, without effect, until einlass closes the prompt."""
+        self.first = self.window.get_focus()
         self._sensitive(False)
         self._send({"prompt": self.prompt["prompt"], "action": action, **members}, self._refused)
 
@@ -83,6 +84,8 @@ class Screen(Gtk.Box):
             return  # its `prompt.closed` has come, or comes
         self._sensitive(True)
         self.problem(message)
+        if self.first:
+            self.first.grab_focus()
 
     def _sensitive(self, whether: bool) -> None:
         for widget in (self, *self.actions):

@@ -1,0 +1,495 @@
+"""`clients/prompter`: its windows, read by the accessibility tree and answered by the keyboard alone."""
+import json
+import queue
+import shlex
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[2]
+sys.path += [str(Path(__file__).with_name("prompter")), str(PROJECT / "Tests/Integrations")]
+from desktop import PATIENCE, PYTHON, find, focused, names, nodes, open_desktop, until, words  # noqa: E402
+from house import CONTROL, EINLASS, missing  # noqa: E402
+
+FOLDER = PROJECT / "clients/prompter"
+PROMPTER = str(FOLDER / "einlass-prompter")
+NEEDED = "Xvfb", "xdotool", "dbus-daemon", "desktop-file-validate", "import", PYTHON
+
+
+def has_gtk():
+    versions = "import gi; gi.require_version('Gtk', '3.0'); gi.require_version('Atspi', '2.0')"
+    return not missing(*NEEDED) and subprocess.run([PYTHON, "-c", versions], capture_output=True).returncode == 0
+
+
+pytestmark = pytest.mark.skipif(not has_gtk(), reason="skipped: there is no GTK 3 for the Python of Debian, or no Xvfb")
+
+
+@pytest.fixture(scope="module")
+def desktop(tmp_path_factory):
+    with open_desktop(tmp_path_factory.mktemp("desktop")) as desktop:
+        yield desktop
+
+
+class Einlass:
+    """The side of einlass in the conversation with a prompter."""
+
+    def __init__(self, environment):
+        self.process = subprocess.Popen([PROMPTER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        env=environment)
+        self.answers, self.last = queue.SimpleQueue(), 0
+        threading.Thread(target=lambda: [self.answers.put(json.loads(line)) for line in self.process.stdout], daemon=True).start()
+
+    def write(self, message):
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def open(self, **members):
+        self.last += 1
+        prompt = {"prompt": f"p_{self.last}", "flows": [f"f_{self.last}"], "requests": [1], "application": "editor",
+                  "applicationTitle": "Editor", "provider": "github", "providerName": "GitHub",
+                  "expiresAt": int(time.time()) + 300, **members}
+        self.write({"method": "prompt.opened", "params": prompt})
+        return prompt["prompt"]
+
+    def close(self, prompt, outcome="satisfied"):
+        self.write({"method": "prompt.closed", "params": {"prompt": prompt, "outcome": outcome}})
+
+    def answer(self):
+        """Returns the parameters of the next answer, and accepts it as einlass does."""
+        message = self.answers.get(timeout=PATIENCE)
+        assert message["jsonrpc"] == "2.0" and message["method"] == "prompt.answer"
+        self.write({"id": message["id"], "result": {}})
+        self.close(message["params"]["prompt"], "accepted")
+        return message["params"]
+
+    def refuse(self, reason, message):
+        got = self.answers.get(timeout=PATIENCE)
+        self.write({"id": got["id"], "error": {"code": 1025, "message": message, "data": {"reason": reason, "retryable": False}}})
+
+    def end(self):
+        """Closes the input of the prompter. Returns its exit code and its standard error."""
+        self.process.stdin.close()
+        code = self.process.wait(PATIENCE)
+        assert self.answers.empty()
+        errors = self.process.stderr.read().decode()
+        self.process.stdout.close()
+        self.process.stderr.close()
+        return code, errors
+
+
+@pytest.fixture
+def browser(tmp_path):
+    """A folder for the PATH, and a function that waits for the pages that were opened."""
+    seen = tmp_path / "opened"
+    folder = tmp_path / "browser"
+    folder.mkdir()
+    (folder / "xdg-open").write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >>{seen}\necho out of place\n')
+    (folder / "xdg-open").chmod(0o700)
+    return folder, lambda count: until(
+        lambda: (pages := seen.read_text().split("\n")[:-1] if seen.exists() else []) and len(pages) >= count and pages, "no page")
+
+
+@pytest.fixture
+def einlass(desktop, browser):
+    einlass = Einlass({**desktop.environment, "PATH": f"{browser[0]}:{desktop.environment['PATH']}"})
+    yield einlass
+    if not einlass.process.stdin.closed:
+        code, errors = einlass.end()
+        assert (code, errors) == (0, "")
+
+
+def show(desktop, einlass, title, **members):
+    """Opens a prompt. Returns its id and its window, once a widget has the focus."""
+    prompt = einlass.open(**members)
+    return prompt, desktop.window(title, focused)
+
+
+def check_names(window):
+    """Every widget that takes the focus or acts has a name, and one has the focus."""
+    acting = [node for node in nodes(window) if "focusable" in node["states"] or node["role"] in (
+        "push button", "text", "password text", "check box", "list box", "list item", "icon")]
+    assert len(acting) > 1 and [node["role"] for node in acting if not node["name"]] == []
+
+
+ADA = {"account": "a_ada", "provider": "github", "username": "ada", "displayName": "Ada Lovelace", "health": "ok"}
+GRACE = {"account": "a_grace", "provider": "github", "username": "grace", "health": "reloginNeeded"}
+SERVER = {"server": "https://pbx.example.com:8443", "host": "pbx.example.com"}
+KEY = "sha256//X3pGTSOuJeEVw989IJ/cEtXUEmy52zs1TZQrU06KUKg="
+ACCESS = {"kind": "grantAccess", "permissions": ["email", "user_friends"], "added": ["user_friends"], "audience": "friends",
+          "includes": ["refreshToken"]}
+CERTIFICATE = {"kind": "trustCertificate", **SERVER, "port": 8443, "publicKey": KEY, "fault": "selfSigned",
+               "certificateEndsAt": 1893456000}
+PASSWORD = {"kind": "enterPassword", **SERVER, "grantsAccess": True}
+ACCEPT, DECLINE, CANCEL = ({"action": action} for action in ("accept", "decline", "cancel"))
+
+
+@pytest.mark.parametrize("title, prompt, hands, answer, shown", [
+    ("Access to GitHub", ACCESS, ["alt+a"], ACCEPT, [
+        "Editor wants to use your GitHub account.", "• email\n• user_friends (new)", "Readers of its posts: your friends.",
+        "It gets lasting access, because refresh tokens are included."]),
+    ("Access to GitHub", ACCESS, ["alt+d"], DECLINE, ["Don’t Allow"]),
+    # A window that opens while a person types takes no Enter for a yes.
+    ("Access to GitHub", ACCESS, ["Return"], CANCEL, ["Not Now"]),
+    ("Access to GitHub", ACCESS, ["Tab", "Tab", "Return"], ACCEPT, ["Allow"]),
+    ("Access to GitHub", ACCESS, ["Escape"], CANCEL, []),
+    ("Choose an Account", {"kind": "selectAccount", "accounts": [ADA, GRACE]}, ["Return"], {**ACCEPT, "account": "a_ada"},
+     ["Ada Lovelace, ada", "grace, has to sign in again"]),
+    ("Choose an Account", {"kind": "selectAccount", "accounts": [ADA, GRACE]}, ["Down", "alt+o"], {**ACCEPT, "account": "a_grace"}, []),
+    ("Choose an Account", {"kind": "selectAccount", "accounts": [ADA, GRACE]}, ["alt+c"], CANCEL, []),
+    ("Continue at GitHub", {"kind": "confirmAccount", "accounts": [ADA]}, ["Return"], ACCEPT,
+     ["Continue as Ada Lovelace at GitHub?", "Ada Lovelace, ada"]),
+    ("Signed In at GitHub", {"kind": "replaceAccount", "accounts": [ADA, GRACE]}, ["Down", "alt+t"], {**ACCEPT, "account": "a_grace"}, []),
+    ("Signed In at GitHub", {"kind": "replaceAccount", "accounts": [ADA, GRACE]}, ["alt+n"], ACCEPT, ["A New Account"]),
+    ("Sign In at GitHub", {"kind": "enterVerifier", "expects": "pin", "again": True}, ["123 456", "Return"],
+     {**ACCEPT, "text": "123 456"}, ["Number from the page", "This does not fit."]),
+    ("Passphrase", {"kind": "enterPassphrase", "purpose": "keySlot", "again": True}, ["Return", "correct horse", "Return"],
+     {**ACCEPT, "passphrase": "correct horse"}, ["The passphrase opens the account store.", "This passphrase does not fit."]),
+    ("Log In at GitHub", {**PASSWORD, "mayRemember": True, "secure": False, "again": True},
+     ["ada", "Return", "difference", "Tab", "space", "alt+l"],
+     {**ACCEPT, "username": "ada", "password": "difference", "remember": True},
+     ["Log in at https://pbx.example.com:8443.", "After the sign-in, Editor may use this account.",
+      "Others on the way can read the password, because the server is reached by plain http.",
+      "The server refused that user name or password.", "Remember the password"]),
+    ("Log In at GitHub", {**PASSWORD, "username": "ada"}, ["difference", "Return"], {**ACCEPT, "password": "difference"},
+     ["User name: ada"]),
+    ("Certificate of a Server", CERTIFICATE, ["Return"], CANCEL, ["Its public key: " + KEY]),
+    ("Certificate of a Server", {**CERTIFICATE, "fault": None, "formerPublicKey": "sha256//former="}, ["alt+t"], ACCEPT,
+     ["The certificate of pbx.example.com, port 8443, is trusted, but it has another key than before.",
+      "The server has another key than before.", "Accepted before: sha256//former="]),
+])
+def test_each_prompt_is_answered_by_the_keyboard(desktop, einlass, title, prompt, hands, answer, shown):
+    prompt, window = show(desktop, einlass, title, **prompt, startedBy=["git-credential-einlass", "git"])
+    check_names(window)
+    assert window["role"] == "dialog"
+    assert {"For Editor, started by git-credential-einlass, git.", *shown} <= set(names(window))
+    assert any(name.startswith("Closes in 4:") for name in names(window))
+    for hand in hands:
+        keys = hand in ("Return", "Escape", "Tab", "Down", "space") or hand.startswith("alt+")
+        desktop.press(title, hand) if keys else desktop.type(title, hand)
+    assert einlass.answer() == {"prompt": prompt, **answer}
+    desktop.gone(title)
+
+
+def test_a_new_passphrase_is_typed_twice(desktop, einlass):
+    prompt, _ = show(desktop, einlass, "Passphrase", kind="enterPassphrase", purpose="export", path="/home/ada/accounts", new=True)
+    for hand in ("first", "second"):
+        desktop.type("Passphrase", hand)
+        desktop.press("Passphrase", "Tab")
+    desktop.press("Passphrase", "alt+o")
+    window = desktop.window("Passphrase", lambda window: "The two passphrases differ." in names(window))
+    fields = [node for node in nodes(window) if node["role"] == "password text"]
+    assert [field["name"] for field in fields] == ["Passphrase", "Passphrase, once more"] and "/home/ada/accounts" in names(window)
+    assert "first" not in json.dumps(window) and "second" not in json.dumps(window)
+    desktop.press("Passphrase", "alt+m", "ctrl+a")
+    desktop.type("Passphrase", "first")
+    desktop.press("Passphrase", "Return")
+    assert einlass.answer() == {"prompt": prompt, "action": "accept", "passphrase": "first"}
+
+
+PAGE = {"kind": "openURL", "url": "https://github.com/login?a=b&c=$(d)", "host": "github.com"}
+
+
+def test_a_page_is_opened_again_and_copied(desktop, einlass, browser):
+    title = "Sign In at GitHub"
+    prompt, window = show(desktop, einlass, title, **PAGE, grantsAccess=True, permissions=["repo"])
+    check_names(window)
+    assert {"Sign in at github.com in your browser.", "• repo", "After the sign-in, Editor may use this account."} <= set(names(window))
+    # Enter opens it once more, and neither click answers the prompt.
+    desktop.press(title, "Return")
+    desktop.window(title, lambda window: find(window, "push button", "Open Again"))
+    desktop.press(title, "alt+o", "alt+a")
+    assert browser[1](2) == [PAGE["url"]] * 2
+    desktop.clipboard(PAGE["url"])
+    assert einlass.answers.empty()
+    einlass.close(prompt)
+    desktop.gone(title)
+
+
+def test_an_address_that_is_no_page_is_not_opened(desktop, einlass, browser):
+    title = "Sign In at GitHub"
+    show(desktop, einlass, title, **{**PAGE, "url": "file:///etc/passwd"})
+    desktop.press(title, "Return")
+    desktop.window(title, lambda window: "This address is no web page." in names(window))
+    show(desktop, einlass, "Sign In at Other", **PAGE, providerName="Other")
+    desktop.press("Sign In at Other", "Return")
+    assert browser[1](1) == [PAGE["url"]]
+    desktop.press(title, "Escape")
+    assert einlass.answer()["action"] == "cancel"
+
+
+CODE = {"kind": "deviceCode", "verificationUri": "https://github.com/login/device", "host": "github.com", "userCode": "WDJB-MJHT"}
+
+
+def test_a_code_is_copied_and_its_page_opened(desktop, einlass, browser):
+    title = "Sign In at GitHub"
+    prompt, window = show(desktop, einlass, title, **CODE)
+    check_names(window)
+    assert {"Enter this code at github.com, on any device.", CODE["verificationUri"],
+            "Enter only a code that you see in your own Editor."} <= set(names(window))
+    code = find(window, "label", "Code W D J B - M J H T")
+    assert code["text"] == "WDJB-MJHT"
+    desktop.press(title, "Return", "alt+o")
+    desktop.clipboard("WDJB-MJHT")
+    assert browser[1](1) == [CODE["verificationUri"]]
+    einlass.close(prompt)
+    desktop.gone(title)
+
+
+@pytest.mark.skipif(bool(missing("zbarimg")), reason="skipped: there is no zbarimg")
+def test_the_qr_code_has_the_address_with_the_code(desktop, einlass, tmp_path):
+    complete = CODE["verificationUri"] + "?user_code=WDJB-MJHT"
+    _, window = show(desktop, einlass, "Sign In at GitHub", **CODE, verificationUriComplete=complete)
+    assert find(window, "icon", "QR code of " + complete)
+
+    def read():
+        desktop.picture("Sign In at GitHub", tmp_path / "shown.png")
+        return subprocess.run(["zbarimg", "-q", "--raw", str(tmp_path / "shown.png")], capture_output=True, text=True).stdout.strip()
+    assert until(read, "no QR code") == complete
+
+
+def test_the_address_of_the_last_page_is_pasted_below_the_page(desktop, einlass):
+    title = "Sign In at GitHub"
+    page, _ = show(desktop, einlass, title, **PAGE, flows=["f_1"])
+    verifier = einlass.open(kind="enterVerifier", expects="redirectURL", flows=["f_1"])
+    window = desktop.window(title, lambda window: find(window, "text", "If the last page does not load"))
+    check_names(window)
+    # One window, with the origin once.
+    assert len(desktop.windows()) == 1 and words(window).count("For Editor") == 1
+    desktop.press(title, "alt+l")
+    desktop.type(title, "http://127.0.0.1:8912/?code=a")
+    desktop.press(title, "alt+s")
+    assert einlass.answer() == {"prompt": verifier, "action": "accept", "text": "http://127.0.0.1:8912/?code=a"}
+    desktop.window(title, lambda window: not find(window, "text"))
+    einlass.close(page)
+    desktop.gone(title)
+
+
+def test_escape_cancels_all_prompts_of_a_window(desktop, einlass):
+    page, _ = show(desktop, einlass, "Sign In at GitHub", **PAGE, flows=["f_1"])
+    verifier = einlass.open(kind="enterVerifier", expects="redirectURL", flows=["f_1"])
+    desktop.window("Sign In at GitHub", lambda window: find(window, "text"))
+    desktop.press("Sign In at GitHub", "Escape")
+    assert [einlass.answer() for _ in range(2)] == [{"prompt": prompt, "action": "cancel"} for prompt in (page, verifier)]
+
+
+@pytest.mark.parametrize("outcome", ["accepted", "declined", "cancelled", "expired", "satisfied"])
+def test_a_prompt_that_closes_by_itself_takes_its_window_along(desktop, einlass, outcome):
+    prompt, _ = show(desktop, einlass, "Access to GitHub", **ACCESS)
+    einlass.close(prompt, outcome)
+    desktop.gone("Access to GitHub")
+    # The program goes on, and nothing was answered.
+    show(desktop, einlass, "Access to GitLab", **{**ACCESS, "providerName": "GitLab"})
+    assert einlass.answers.empty()
+
+
+def test_many_prompts_are_answered_in_any_order(desktop, einlass):
+    prompts = {f"Access to P{number}": einlass.open(**{**ACCESS, "providerName": f"P{number}"}) for number in range(12)}
+    until(lambda: set(prompts) <= set(desktop.windows()), "not all windows")
+    order = list(prompts)
+    for title in order[1::2] + order[::2]:
+        desktop.press(title, "alt+a")
+        assert einlass.answer() == {"prompt": prompts[title], "action": "accept"}
+        desktop.gone(title)
+    assert desktop.windows() == {}
+
+
+EVIL = '<b>bold</b> & <a href="file:///etc/passwd">_link</a>\x1b[31m\u202egro\n\u2028'
+
+
+def test_text_of_others_is_plain(desktop, einlass):
+    _, window = show(desktop, einlass, "Access to <b>GitHub</b>", **{
+        **ACCESS, "applicationTitle": EVIL, "providerName": "<b>GitHub</b>", "permissions": [EVIL], "startedBy": [EVIL]})
+    plain = '<b>bold</b> & <a href="file:///etc/passwd">_link</a>\ufffd[31m\ufffdgro\ufffd\ufffd'
+    assert f"{plain} wants to use your <b>GitHub</b> account." in names(window) and f"• {plain}" in names(window)
+    assert not find(window, "link") and not {"\x1b", "\u202e", "\u2028"} & set(words(window))
+    # "_l" of the provider's text is no mnemonic.
+    desktop.press("Access to <b>GitHub</b>", "alt+l", "Escape")
+    assert einlass.answer()["action"] == "cancel"
+
+
+def test_long_texts_stay_within_the_screen(desktop, einlass, tmp_path):
+    show(desktop, einlass, "Access to " + "w" * 79 + "…", kind="grantAccess", permissions=["p" * 5000] + ["q"] * 100,
+         added=[], providerName="w" * 5000, applicationTitle="w " * 5000, startedBy=["w" * 5000] * 4)
+    desktop.picture("Access to " + "w" * 79 + "…", tmp_path / "long.png")
+    size = subprocess.run(["identify", "-format", "%w %h", str(tmp_path / "long.png")], capture_output=True, text=True).stdout
+    assert [int(size.split()[0]) <= 1280, int(size.split()[1]) <= 1024] == [True, True], size
+
+
+def test_a_refused_answer_is_shown_and_given_again(desktop, einlass):
+    """`more`: the provider has more accounts than the list."""
+    accounts = [{**ADA, "account": f"a_{number}", "username": f"user {number}", "displayName": ""} for number in range(100)]
+    prompt, _ = show(desktop, einlass, "Choose an Account", kind="selectAccount", accounts=accounts, more=True)
+    # A letter in the list begins a search.
+    desktop.type("Choose an Account", "a_another")
+    desktop.window("Choose an Account", lambda window: focused(window) == "Search")
+    desktop.press("Choose an Account", "Return")
+    einlass.refuse("invalidChoice", "There is no such account.")
+    desktop.window("Choose an Account", lambda window: "There is no such account." in names(window))
+    desktop.press("Choose an Account", "ctrl+a")
+    desktop.type("Choose an Account", "user 42")
+    desktop.window("Choose an Account", lambda window: [
+        node["name"] for node in nodes(window) if node["role"] == "list item"] == ["user 42"])
+    desktop.press("Choose an Account", "Return")
+    assert einlass.answer() == {"prompt": prompt, "action": "accept", "account": "a_42"}
+
+
+def test_a_late_answer_closes_with_its_prompt(desktop, einlass):
+    prompt, _ = show(desktop, einlass, "Access to GitHub", **ACCESS)
+    desktop.press("Access to GitHub", "alt+a")
+    einlass.refuse("unknownPrompt", "There is no such prompt.")
+    einlass.close(prompt, "expired")
+    desktop.gone("Access to GitHub")
+
+
+def test_a_later_einlass_is_tolerated(desktop, einlass):
+    einlass.process.stdin.write(b"garbage\n[]\n{}\n")
+    einlass.write({"method": "auth.later", "params": {"a": 1}})
+    einlass.write({"id": 99, "result": {}})
+    unknown = einlass.open(kind="later")
+    assert einlass.answer() == {"prompt": unknown, "action": "cancel"}
+    incomplete = einlass.open(kind="openURL")
+    assert einlass.answer() == {"prompt": incomplete, "action": "cancel"}
+    show(desktop, einlass, "Access to GitHub", **ACCESS, later={"a": "\u2028" * 20000})
+    assert len(desktop.windows()) == 1
+    code, errors = einlass.end()
+    assert code == 0 and errors.count("\n") == 2 and "kind later cannot be shown" in errors
+    assert desktop.windows() == {}
+
+
+def test_it_ends_by_a_signal(desktop, einlass):
+    show(desktop, einlass, "Access to GitHub", **ACCESS)
+    einlass.process.terminate()
+    assert einlass.process.wait(PATIENCE) == -15
+    desktop.gone("Access to GitHub")
+    einlass.end()
+
+
+# With einlass
+
+
+@pytest.fixture
+def home(house, desktop):
+    """A house whose programs are on the desktop, with the prompter in its configuration."""
+    house.environment.update({name: desktop.environment[name] for name in ("DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "GSETTINGS_BACKEND")})
+    (house.folder / "bin/einlass-prompter").symlink_to(PROMPTER)
+    house.change({"gitlab": {"behaviour": {"consent": "allow"}}})
+    configure(house, prompter=[PROMPTER])
+    return house
+
+
+def configure(house, **members):
+    house.config.write_text(json.dumps({**json.loads(house.config.read_text()), **members}))
+
+
+def finish(process):
+    output, errors = process.communicate(timeout=PATIENCE)
+    return process.returncode, output, errors
+
+
+def test_git_signs_in_by_the_keyboard(desktop, home):
+    configure(home, access="ask")
+    host = home.origin("gitlab").removeprefix("http://")
+    git = home.start("git-credential-einlass", "--sign-in", "get")
+    git.stdin.write(f"protocol=http\nhost={host}\n\n")
+    git.stdin.close()
+    git.stdin = None
+    window = desktop.window("Sign In at GitLab", lambda window: focused(window) and find(window, "text"))
+    check_names(window)
+    assert f"Sign in at {host.partition(':')[0]} in your browser." in names(window)
+    assert any(name.startswith("For Git, started by git-credential-einlass") or name.startswith(
+        "For git, started by git-credential-einlass") for name in names(window)), names(window)
+    desktop.press("Sign In at GitLab", "Return")
+    # `access: ask`: the question comes after the page.
+    window = desktop.window("Access to GitLab", focused)
+    check_names(window)
+    desktop.press("Access to GitLab", "alt+a")
+    code, output, errors = finish(git)
+    assert code == 0 and "password=" in output, errors
+    until(lambda: not desktop.windows(), "a window is left")
+
+
+def test_a_helper_without_a_person_names_the_cancel(desktop, home):
+    token = home.start("einlassctl", "token", "gitlab", "--sign-in")
+    window = desktop.window("Sign In at GitLab", focused)
+    assert any(name.startswith("After the sign-in, ") for name in names(window))
+    desktop.press("Sign In at GitLab", "Escape")
+    code, output, errors = finish(token)
+    assert code == 1 and output == "" and "cancel" in errors
+
+
+def test_without_a_display_it_asks_at_the_terminal(home):
+    configure(home, prompter=[str(home.folder / "bin/einlass-prompter")])
+    for name in ("DISPLAY", "DBUS_SESSION_BUS_ADDRESS"):
+        del home.environment[name]
+    host = home.origin("gitlab").removeprefix("http://")
+    question = f"printf 'protocol=http\\nhost={host}\\n\\n' | git-credential-einlass --sign-in get"
+    with home.on_terminal("sh", "-c", question) as terminal:
+        terminal.wait_for("einlass asks for git-credential-einlass")
+        terminal.wait_for("/oauth/authorize?")
+    code, _, errors = home.run("einlass-prompter", "sign-in", "gitlab")
+    assert code == 1 and "no display" in errors
+
+
+def test_a_sign_in_by_page(desktop, home):
+    code, output, errors = finish(home.start("einlass-prompter", "sign-in", "github", "--application", "editor"))
+    assert code == 0 and errors == "", errors
+    account = json.loads(home.do("accounts", "list", "--json"))["accounts"][0]
+    assert output == account["account"] + "\n" and account["username"] == "ada"
+    # The sign-in has granted the application its account.
+    assert home.do("token", "github", "--for", "editor").strip()
+    assert not home.run("einlassctl", "token", "github", "--for", "another")[0] == 0
+
+
+def test_a_sign_in_by_code(desktop, home, enter_code):
+    signing = home.start("einlass-prompter", "sign-in", "github", "--flow", "deviceCode", "--title", "Editor")
+    window = desktop.window("Sign In at GitHub", lambda window: find(window, "label", "Code "))
+    check_names(window)
+    code = find(window, "label", "Code ")["text"]
+    enter_code(next(name for name in names(window) if name.startswith("http://")), code)
+    assert finish(signing)[0] == 0
+    assert desktop.windows() == {}
+
+
+def test_a_cancelled_sign_in_has_a_code_of_its_own(desktop, home):
+    home.change({"github": {"behaviour": {"consent": "page"}}})
+    signing = home.start("einlass-prompter", "sign-in", "github")
+    desktop.window("Sign In at GitHub", lambda window: find(window, "push button", "Open Again"))
+    desktop.press("Sign In at GitHub", "Escape")
+    assert finish(signing)[:2] == (3, "")
+
+
+def test_a_failed_sign_in_shows_its_next_step_and_tries_again(desktop, home):
+    home.change({"faults": {"down": {"path": "/login/oauth/access_token", "answer": "status", "status": 503}}})
+    signing = home.start("einlass-prompter", "sign-in", "github")
+    window = desktop.window("Sign-In Failed", focused)
+    check_names(window)
+    assert any("503" in name for name in names(window)) and "See the provider's error; try again later." in names(window)
+    home.change({"faults": {"down": None}})
+    desktop.press("Sign-In Failed", "alt+t")
+    code, output, errors = finish(signing)
+    assert code == 0 and output.startswith("a_") and "503" in errors
+
+
+def test_the_hint_of_a_failure_leads_to_the_list_of_providers(desktop, home):
+    signing = home.start("einlass-prompter", "sign-in", "nowhere")
+    desktop.window("Sign-In Failed", lambda window: find(window, "push button", "Choose a Provider"))
+    desktop.press("Sign-In Failed", "alt+p")
+    desktop.window("Sign In", lambda window: focused(window) == "Twitter")
+    desktop.type("Sign In", "github")
+    desktop.window("Sign In", lambda window: [node["name"] for node in nodes(window) if node["role"] == "list item"] == ["GitHub"])
+    desktop.press("Sign In", "Return")
+    code, output, _ = finish(signing)
+    assert code == 0 and output.startswith("a_")
+
+
+def test_a_sign_in_that_cannot_begin_says_so(desktop, home):
+    code, _, errors = home.run("einlass-prompter", "sign-in", "github", env={"EINLASS": "/nonexistent"})
+    assert code == 1 and "EINLASS names /nonexistent" in errors
+    code, _, errors = home.run("einlass-prompter", "sign-out")
+    assert code == 2
