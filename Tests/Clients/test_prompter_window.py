@@ -362,6 +362,73 @@ def test_a_later_einlass_is_tolerated(desktop, einlass):
     assert desktop.windows() == {}
 
 
+@pytest.fixture
+def portal(desktop):
+    """Returns a function that sets the color scheme of the desktop: 0 none, 1 dark, 2 light."""
+    process = desktop.start(PYTHON, str(Path(__file__).with_name("prompter") / "portal.py"), "1")
+    assert process.stdout.readline() == "ready\n"
+
+    def set(scheme):
+        process.stdin.write(f"{scheme}\n")
+        process.stdin.flush()
+    yield set
+    process.terminate()
+    process.wait(PATIENCE)
+
+
+def brightness(desktop, title, path):
+    desktop.picture(title, path)
+    mean = ["convert", str(path), "-colorspace", "Gray", "-format", "%[fx:mean]", "info:"]
+    return float(subprocess.run(mean, capture_output=True, text=True, check=True).stdout)
+
+
+def test_it_follows_the_color_scheme_of_the_desktop(desktop, portal, einlass, tmp_path):
+    show(desktop, einlass, "Access to GitHub", **ACCESS)
+    path = tmp_path / "shown.png"
+    until(lambda: brightness(desktop, "Access to GitHub", path) < 0.4, "it is not dark")
+    portal(2)
+    until(lambda: brightness(desktop, "Access to GitHub", path) > 0.6, "it is not light")
+    portal(1)
+    until(lambda: brightness(desktop, "Access to GitHub", path) < 0.4, "it is not dark again")
+
+
+def test_without_a_color_scheme_it_is_light(desktop, einlass, tmp_path):
+    show(desktop, einlass, "Access to GitHub", **ACCESS)
+    assert brightness(desktop, "Access to GitHub", tmp_path / "shown.png") > 0.6
+
+
+def test_accounts_have_pictures_or_initials(desktop, tmp_path):
+    pictures = tmp_path / "pictures"
+    pictures.mkdir()
+    for name, size in (("ada", "64x32"), ("huge", "5000x1")):
+        subprocess.run(["convert", "-size", size, "xc:#ff00ff", str(pictures / f"{name}.png")], check=True)
+    whole = (pictures / "ada.png").read_bytes()
+    (pictures / "broken.png").write_bytes(whole[:30])
+    (pictures / "none.png").write_bytes(b"GIF89a no picture")
+    environment = {**desktop.environment, "EINLASS": str(Path(__file__).with_name("prompter") / "stand_in.py"),
+                   "PICTURES": str(pictures)}
+    with subprocess.Popen([PROMPTER, "sign-in", "github"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True) as signing:
+        def seen(window):
+            rows = [node for node in nodes(window) if node["role"] == "list item"]
+            return len(rows) == 5 and find(window, "icon", "Picture") and rows
+        rows = seen(desktop.window("Choose an Account", seen))
+        # The last row comes from accounts.list, because `more` says that the prompt has not all.
+        assert [(row["name"], bool(find(row, "icon", "Picture"))) for row in rows] == [
+            ("ada", True), ("broken", False), ("huge", False), ("none", False), ("zoe", False)]
+        assert {"B", "H", "N", "Z"} <= set(words(desktop.window("Choose an Account")).split("\n"))
+
+        def pixels():
+            desktop.picture("Choose an Account", tmp_path / "shown.png")
+            text = subprocess.run(["convert", str(tmp_path / "shown.png"), "txt:"], capture_output=True, text=True).stdout
+            return text.upper().count("#FF00FF") or None
+        # In its own proportions, 40 pixels wide.
+        assert until(pixels, "no picture") == 40 * 20
+        desktop.press("Choose an Account", "End", "Return")
+        output, errors = signing.communicate(timeout=PATIENCE)
+        assert (signing.returncode, output, errors) == (0, "a_zoe\n", "")
+
+
 def test_it_ends_by_a_signal(desktop, einlass):
     show(desktop, einlass, "Access to GitHub", **ACCESS)
     einlass.process.terminate()
@@ -493,3 +560,23 @@ def test_a_sign_in_that_cannot_begin_says_so(desktop, home):
     assert code == 1 and "EINLASS names /nonexistent" in errors
     code, _, errors = home.run("einlass-prompter", "sign-out")
     assert code == 2
+
+
+def test_a_registration_is_entered_where_it_is_missing(desktop, home):
+    configuration = json.loads(home.config.read_text())
+    registration = configuration["applications"]["*"].pop("github")
+    home.config.write_text(json.dumps(configuration))
+    signing = home.start("einlass-prompter", "sign-in", "github")
+    window = desktop.window("Sign-In Failed", lambda window: find(window, "push button", "Register"))
+    assert any("einlassctl providers configure github" in name for name in names(window))
+    desktop.press("Sign-In Failed", "alt+r")
+    window = desktop.window("Registration", focused)
+    check_names(window)
+    assert "Redirect address: http://127.0.0.1/callback" in names(window)
+    desktop.type("Registration", registration["clientId"])
+    desktop.press("Registration", "Return")
+    desktop.type("Registration", registration["clientSecret"])
+    desktop.press("Registration", "Return")
+    code, output, errors = finish(signing)
+    assert code == 0 and output.startswith("a_"), errors
+    assert registration["clientSecret"] not in errors

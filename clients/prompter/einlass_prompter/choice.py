@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, Optional, Sequence
+from typing import Any, Callable, Dict, Mapping, Optional, Sequence
 
 from .widgets import Gtk, Picture, label, name, scrolled, text
 
@@ -15,6 +15,7 @@ class Choice(Gtk.Box):
 
     def __init__(self, words: str, done: Callable[[], None]) -> None:
         super().__init__(orientation=Gtk.Orientation.VERTICAL, spacing=6)
+        self._pictures: Dict[str, Picture] = {}
         self.search = Gtk.SearchEntry(no_show_all=True)
         name(self.search, "Search")
         self.list = Gtk.ListBox(activate_on_single_click=False, selection_mode=Gtk.SelectionMode.BROWSE)
@@ -33,18 +34,18 @@ class Choice(Gtk.Box):
 
     def put(self, value: str, words: str, detail: str = "", mark: str = "") -> Picture:
         """Adds a row for a value, unless there is one. Returns its picture."""
-        for row in self.list.get_children():
-            if row.value == value:
-                return row.picture
+        if value in self._pictures:
+            return self._pictures[value]
         row = Gtk.ListBoxRow()
-        row.value, row.words, row.picture = value, f"{words} {detail}".casefold(), Picture(words)
+        row.value, row.words = value, f"{words} {detail}".casefold()
+        picture = self._pictures[value] = Picture(words)
         name(row, ", ".join(filter(None, [words, detail, mark])))
         lines = Gtk.Box(orientation=Gtk.Orientation.VERTICAL, valign=Gtk.Align.CENTER)
         for line, style in ((words, None), (detail, "dim-label"), (mark, "einlass-problem")):
             if line:
                 lines.add(label(line, style))
         box = Gtk.Box(spacing=12, margin=6)
-        box.add(row.picture)
+        box.add(picture)
         box.add(lines)
         row.add(box)
         row.show_all()
@@ -52,7 +53,7 @@ class Choice(Gtk.Box):
         if not self.list.get_selected_row():
             self.list.select_row(row)
         self.search.set_visible(len(self.list.get_children()) > LONG)
-        return row.picture
+        return picture
 
     def value(self) -> Optional[str]:
         """Returns the value of the chosen row, or None if the search has hidden all."""

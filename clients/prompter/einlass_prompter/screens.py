@@ -31,9 +31,10 @@ def introduce(screen: Screen, title: str, heading: str) -> None:
     prompt = screen.prompt
     screen.title = title
     screen.say(heading, "einlass-heading")
-    origin = f"For {application(prompt)}" + (f" and the resource {text(prompt['resource'])}" if "resource" in prompt else "")
-    started = [text(program, 60) for program in prompt.get("startedBy") or []]
-    screen.say(origin + (f", started by {', '.join(started)}." if started else "."), "dim-label")
+    resource = f" and the resource {text(prompt['resource'])}" if "resource" in prompt else ""
+    started = ", ".join(text(program, 60) for program in prompt.get("startedBy") or [])
+    started = f", started by {started}" if started else ""
+    screen.say(f"For {application(prompt)}{resource}{started}.", "dim-label")
     if prompt.get("grantsAccess"):
         screen.say(f"After the sign-in, {application(prompt)} may use this account.")
     rights(screen, prompt)
@@ -44,7 +45,8 @@ def rights(screen: Screen, prompt: Prompt) -> None:
     added = prompt.get("added") or []
     if permissions:
         screen.say("It asks for these permissions:")
-        marked = [f"• {text(one)}" + (" (new)" if one in added and added != permissions else "") for one in permissions]
+        new = [] if added == permissions else added
+        marked = [f"• {text(one)}" + (" (new)" if one in new else "") for one in permissions]
         area = label("\n".join(marked))
         if len(marked) > MANY:
             area = scrolled(area, 160)
@@ -58,8 +60,8 @@ def rights(screen: Screen, prompt: Prompt) -> None:
 
 
 def grant_access(screen: Screen, prompt: Prompt, windows: Windows) -> None:
-    title = f"Access to {provider(prompt)}"
-    introduce(screen, title, f"{application(prompt)} wants to use your {provider(prompt)} account.")
+    introduce(screen, f"Access to {provider(prompt)}",
+              f"{application(prompt)} wants to use your {provider(prompt)} account.")
     screen.say("“Don’t Allow” is remembered.", "dim-label")
     screen.cancel_words = "Not _Now"
     screen.action("_Don’t Allow", lambda: screen.answer("decline"))
@@ -75,7 +77,8 @@ def choice_of_accounts(screen: Screen, prompt: Prompt, windows: Windows, done: C
     screen.first = choice.focus()
     if prompt.get("more"):
         if windows.accounts:
-            windows.accounts.all(prompt["provider"], lambda found: add_accounts(choice, found, None))
+            windows.accounts.all("accounts.list", "accounts", {"provider": prompt["provider"]},
+                                 lambda found: add_accounts(choice, found, None))
         else:
             screen.say("These are the last used ones. The id of another account can be entered in the search field.")
     return choice
@@ -105,7 +108,8 @@ def replace_account(screen: Screen, prompt: Prompt, windows: Windows) -> None:
         if account := choice.value():
             screen.answer("accept", account=account)
 
-    introduce(screen, f"Signed In at {provider(prompt)}", f"Is the new sign-in at {provider(prompt)} one of these accounts?")
+    question = f"Is the new sign-in at {provider(prompt)} one of these accounts?"
+    introduce(screen, f"Signed In at {provider(prompt)}", question)
     choice = choice_of_accounts(screen, prompt, windows, done)
     screen.action("A _New Account", lambda: screen.answer("accept"))
     screen.action("_This Account", done, "suggested-action")
@@ -158,7 +162,7 @@ def enter_verifier(screen: Screen, prompt: Prompt, windows: Windows) -> None:
             screen.answer("accept", text=entry.get_text().strip())
 
     pin = prompt["expects"] == "pin"
-    if not screen.window.screens:  # else it stands below `openURL`
+    if not any(other.prompt for other in screen.window.screens):  # else it stands below `openURL`
         introduce(screen, f"Sign In at {provider(prompt)}", f"Finish the sign-in at {provider(prompt)}.")
     if prompt.get("again"):
         screen.problem("This does not fit.")
@@ -209,7 +213,8 @@ def enter_password(screen: Screen, prompt: Prompt, windows: Windows) -> None:
     server = text(prompt["server"])
     introduce(screen, f"Log In at {provider(prompt)}", f"Log in at {server}.")
     if prompt.get("secure") is False:
-        screen.say("Others on the way can read the password, because the server is reached by plain http.", "einlass-problem")
+        screen.say("Others on the way can read the password, because the server is reached by plain http.",
+                   "einlass-problem")
     if prompt.get("again"):
         screen.problem("The server refused that user name or password.")
     user = None if "username" in prompt else screen.field("_User name", done=lambda: secret.grab_focus())

@@ -1,4 +1,4 @@
-"""The program of `"prompter"` in the configuration file: einlass starts it and speaks by its standard input and output."""
+"""The program of `"prompter"` in the configuration file. einlass speaks by its standard input and output."""
 
 from __future__ import annotations
 

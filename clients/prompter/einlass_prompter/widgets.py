@@ -25,6 +25,7 @@ LIMIT = 300
 PICTURE = 40
 #: A small file may describe a huge picture. A picture with a longer side, in pixels, is not shown.
 LONGEST_SIDE = 4096
+_session: Optional[Gio.DBusConnection] = None  # the signals end with the last reference
 
 
 def text(value: object, limit: int = LIMIT) -> str:
@@ -156,11 +157,13 @@ def prepare() -> bool:
 
 def follow_color_scheme() -> None:
     """Follows the desktop's color scheme, which GTK 3 does not read by itself. Without the portal nothing changes."""
+    global _session
     try:
-        bus = Gio.bus_get_sync(Gio.BusType.SESSION)
+        bus = _session = Gio.bus_get_sync(Gio.BusType.SESSION)
     except GLib.Error:
         return
-    portal, path, settings = "org.freedesktop.portal.Desktop", "/org/freedesktop/portal/desktop", "org.freedesktop.portal.Settings"
+    portal, path = "org.freedesktop.portal.Desktop", "/org/freedesktop/portal/desktop"
+    settings = "org.freedesktop.portal.Settings"
 
     def use(scheme: object) -> None:
         Gtk.Settings.get_default().set_property("gtk-application-prefer-dark-theme", scheme == 1)

@@ -18,13 +18,13 @@ Answer = Callable[[Mapping[str, Any], Refused], None]
 
 
 class Accounts(Protocol):
-    """The accounts of a program with a connection of its own. Functions are called back in the main loop."""
+    """The store, for a program with a connection of its own. Functions are called back in the main loop."""
 
     def picture(self, account: str, show: Callable[[str, str], None]) -> None:
         """Calls `show` with the path and the type of the picture, if there is one."""
 
-    def all(self, provider: str, show: Callable[[List[Mapping[str, Any]]], None]) -> None:
-        """Calls `show` with the accounts of the provider."""
+    def all(self, method: str, member: str, params: Mapping[str, Any], show: Callable[[List[Any]], object]) -> None:
+        """Calls `show` with each page of a list."""
 
 
 class Screen(Gtk.Box):
@@ -161,6 +161,7 @@ class Windows:
     def __init__(self, answer: Answer, *, accounts: Optional[Accounts] = None, window: Optional[Window] = None,
                  opens_pages: bool = False) -> None:
         self.accounts, self.opens_pages = accounts, opens_pages
+        self.emptied: Callable[[], None] = lambda: None  # called when `window` has no prompt any more
         self._answer, self._window = answer, window
         self._screens: Dict[str, Screen] = {}
 
@@ -181,6 +182,8 @@ class Windows:
             if not window.screens and window is not self._window:
                 window.destroy()
             return
+        for shown in [one for one in window.screens if not one.prompt]:
+            window.remove_screen(shown)  # it said that the window waits
         self._screens[str(prompt["prompt"])] = screen
         window.show_screen(screen)
 
@@ -191,20 +194,18 @@ class Windows:
             return
         window = screen.window
         window.remove_screen(screen)
-        if not window.screens and window is not self._window:
-            window.destroy()
+        if not window.screens:
+            self.emptied() if window is self._window else window.destroy()
 
-    def cancel(self, window: Window) -> None:
-        """Cancels the prompts of the window."""
+    def _cancel(self, window: Window) -> None:
         for screen in window.screens:
             screen.answer("cancel")
-        if window is not self._window:
-            window.hide()
+        window.hide()
 
     def _window_of(self, prompt: Prompt) -> Window:
         """Returns the window of the prompt's flow: `openURL` and `enterVerifier` are visible together."""
         for screen in self._screens.values():
             if set(screen.prompt.get("flows") or []) & set(prompt.get("flows") or []) and screen.window.get_visible():
                 return screen.window
-        window = Window(lambda: self.cancel(window))
+        window = Window(lambda: self._cancel(window))
         return window
