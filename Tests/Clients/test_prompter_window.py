@@ -2,12 +2,10 @@
 import json
 import queue
 import shlex
-import shutil
 import subprocess
 import sys
 import threading
 import time
-import urllib.request
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,7 @@ import pytest
 PROJECT = Path(__file__).parents[2]
 sys.path += [str(Path(__file__).with_name("prompter")), str(PROJECT / "Tests/Integrations")]
 from desktop import PATIENCE, PYTHON, find, focused, names, nodes, open_desktop, until, words  # noqa: E402
-from house import CONTROL, EINLASS, missing  # noqa: E402
+from house import missing  # noqa: E402
 
 FOLDER = PROJECT / "clients/prompter"
 PROMPTER = str(FOLDER / "einlass-prompter")
@@ -580,3 +578,70 @@ def test_a_registration_is_entered_where_it_is_missing(desktop, home):
     code, output, errors = finish(signing)
     assert code == 0 and output.startswith("a_"), errors
     assert registration["clientSecret"] not in errors
+
+
+# The page and the entry of the menu
+
+
+def blocks(language):
+    """Returns the blocks of README.md in this language."""
+    parts = (FOLDER / "README.md").read_text().split("```")[1::2]
+    return [part.removeprefix(language + "\n") for part in parts if part.startswith(language + "\n")]
+
+
+def test_the_first_steps_of_the_page(desktop, home):
+    """From the link and the line of the configuration file to a sign-in. The packages are there already."""
+    (home.folder / "bin/einlass-prompter").unlink()
+    install, trial, script = blocks("sh")
+    apt, link = install.splitlines()
+    assert apt.startswith("sudo apt install python3-gi gir1.2-gtk-3.0")
+    code, _, errors = home.run("sh", "-c", link, cwd=PROJECT)
+    assert code == 0, errors
+    (line,) = blocks("json")
+    configure(home, **json.loads(line.replace("/home/ada", str(home.folder))))
+    asking = home.start("sh", "-c", trial)
+    desktop.window("Sign In at GitHub", focused)
+    desktop.press("Sign In at GitHub", "Return")
+    code, output, errors = finish(asking)
+    assert code == 0 and output.strip(), errors
+    home.environment["PATH"] = f"{home.folder}/.local/bin:{home.environment['PATH']}"
+    code, output, errors = finish(home.start("sh", "-e", "-c", script))
+    account, token = output.splitlines()
+    assert code == 0 and account.startswith("a_") and token, errors
+
+
+def test_the_library_as_the_page_shows_it(desktop, home, tmp_path):
+    (program,) = blocks("python")
+    (tmp_path / "program.py").write_text(program)
+    home.environment["PYTHONPATH"] = f"{FOLDER}:{PROJECT / 'clients/python'}"
+    running = home.start(PYTHON, str(tmp_path / "program.py"))
+    desktop.window("Sign In at GitHub", focused)
+    desktop.press("Sign In at GitHub", "Return")
+    assert finish(running) == (0, "Signed in: Ada Lovelace\n", "")
+
+
+def test_the_pictures_of_the_page_are_there():
+    page = (FOLDER / "README.md").read_text()
+    pictures = sorted(path.name for path in (FOLDER / "images").iterdir())
+    assert pictures and all(f"(images/{name})" in page for name in pictures) and page.count("(images/") == len(pictures)
+    assert max(path.stat().st_size for path in (FOLDER / "images").iterdir()) < 100_000
+
+
+def test_the_entry_of_the_menu_is_valid(desktop, home):
+    done = subprocess.run(["desktop-file-validate", str(FOLDER / "einlass-prompter.desktop")], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    entry = dict(line.split("=", 1) for line in (FOLDER / "einlass-prompter.desktop").read_text().splitlines() if "=" in line)
+    signing = home.start(*shlex.split(entry["Exec"]))
+    window = desktop.window("Sign In", focused)
+    assert find(window, "list box", "Providers")
+    # The desktop finds the entry of a window by its class, and the icon by its name.
+    assert desktop.xdotool("search", "--class", entry["StartupWMClass"])
+    assert has_icon(entry["Icon"])
+    desktop.press("Sign In", "Escape")
+    assert finish(signing)[0] == 3
+
+
+def has_icon(name):
+    look = f"from gi.repository import Gtk; print(Gtk.IconTheme().has_icon({name!r}))"
+    script = "import gi; gi.require_version('Gtk', '3.0'); " + look
+    return subprocess.run([PYTHON, "-c", script], capture_output=True, text=True).stdout.strip() == "True"

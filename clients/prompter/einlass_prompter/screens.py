@@ -119,7 +119,7 @@ def open_url(screen: Screen, prompt: Prompt, windows: Windows) -> None:
     host = text(prompt["host"])
     url = prompt["url"]
     introduce(screen, f"Sign In at {provider(prompt)}", f"Sign in at {host} in your browser.")
-    state = screen.say("This window closes when you are back.", "dim-label")
+    state = screen.say("This window closes after the sign-in.", "dim-label")
     screen.action("Copy _Address", lambda: copy(url))
 
     def open_it() -> None:
