@@ -2,6 +2,7 @@
 import json
 import queue
 import shlex
+import signal
 import subprocess
 import sys
 import threading
@@ -311,12 +312,22 @@ def test_text_of_others_is_plain(desktop, einlass):
     assert einlass.answer()["action"] == "cancel"
 
 
-def test_long_texts_stay_within_the_screen(desktop, einlass, tmp_path):
-    show(desktop, einlass, "Access to " + "w" * 79 + "…", kind="grantAccess", permissions=["p" * 5000] + ["q"] * 100,
-         added=[], providerName="w" * 5000, applicationTitle="w " * 5000, startedBy=["w" * 5000] * 4)
-    desktop.picture("Access to " + "w" * 79 + "…", tmp_path / "long.png")
+LONG = "w" * 5000
+MANY = [{**ADA, "account": f"a_{number}", "displayName": LONG, "username": LONG} for number in range(100)]
+
+
+@pytest.mark.parametrize("prompt", [
+    {"kind": "grantAccess", "permissions": [LONG] * 100, "added": []}, {"kind": "selectAccount", "accounts": MANY, "more": True},
+    {**PAGE, "host": LONG, "grantsAccess": True, "permissions": [LONG] * 6}, {**CODE, "host": LONG, "userCode": LONG},
+    {**PASSWORD, "server": LONG, "username": LONG}, {**CERTIFICATE, "host": LONG, "publicKey": LONG, "formerPublicKey": LONG},
+    {"kind": "enterPassphrase", "purpose": "export", "path": LONG, "new": True}], ids=lambda prompt: prompt["kind"])
+def test_long_texts_stay_within_the_screen(desktop, einlass, tmp_path, prompt):
+    einlass.open(**prompt, applicationTitle=LONG, providerName=LONG, startedBy=[LONG] * 4)
+    title = next(iter(until(desktop.windows, "no window")))
+    desktop.picture(title, tmp_path / "long.png")
     size = subprocess.run(["identify", "-format", "%w %h", str(tmp_path / "long.png")], capture_output=True, text=True).stdout
-    assert [int(size.split()[0]) <= 1280, int(size.split()[1]) <= 1024] == [True, True], size
+    width, height = map(int, size.split())
+    assert 400 < width <= 1280 and 200 < height <= 1024
 
 
 def test_a_refused_answer_is_shown_and_given_again(desktop, einlass):
@@ -349,6 +360,7 @@ def test_a_later_einlass_is_tolerated(desktop, einlass):
     einlass.process.stdin.write(b"garbage\n[]\n{}\n")
     einlass.write({"method": "auth.later", "params": {"a": 1}})
     einlass.write({"id": 99, "result": {}})
+    einlass.close("p_another")
     unknown = einlass.open(kind="later")
     assert einlass.answer() == {"prompt": unknown, "action": "cancel"}
     incomplete = einlass.open(kind="openURL")
@@ -427,12 +439,13 @@ def test_accounts_have_pictures_or_initials(desktop, tmp_path):
         assert (signing.returncode, output, errors) == (0, "a_zoe\n", "")
 
 
-def test_it_ends_by_a_signal(desktop, einlass):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_ends_by_a_signal(desktop, einlass, number):
     show(desktop, einlass, "Access to GitHub", **ACCESS)
-    einlass.process.terminate()
-    assert einlass.process.wait(PATIENCE) == -15
+    einlass.process.send_signal(number)
+    assert einlass.process.wait(PATIENCE) == -number
     desktop.gone("Access to GitHub")
-    einlass.end()
+    assert einlass.end() == (-number, "")
 
 
 # With einlass
@@ -519,6 +532,36 @@ def test_a_sign_in_by_code(desktop, home, enter_code):
     enter_code(next(name for name in names(window) if name.startswith("http://")), code)
     assert finish(signing)[0] == 0
     assert desktop.windows() == {}
+
+
+def test_a_login_with_a_password(desktop, home):
+    home.change({"fcsdk": {"users": {"ada": {"password": "difference", "domain": "example.com"}}}})
+    signing = home.start("einlass-prompter", "sign-in", "fcsdk", "--server", home.origin("fcsdk"), "--application", "editor")
+    title = "Log In at FCSDK server"
+    for password in ("wrong", "difference"):
+        again = password != "wrong"
+        window = desktop.window(title, lambda window: focused(window) and again == (
+            "The server refused that user name or password." in names(window)))
+        check_names(window)
+        desktop.type(title, "ada")
+        desktop.press(title, "Return")
+        desktop.type(title, password)
+        desktop.press(title, "Return")
+    code, output, errors = finish(signing)
+    assert code == 0 and output.startswith("a_"), errors
+    assert "difference" not in errors
+
+
+def test_the_person_says_whether_the_account_is_new(desktop, home):
+    home.change({"sequencing": {"behaviour": {"consent": "allow"}}})
+    code, first, errors = finish(home.start("einlass-prompter", "sign-in", "sequencing"))
+    assert code == 0, errors
+    for keys, same in (("alt+t", True), ("alt+n", False)):
+        signing = home.start("einlass-prompter", "sign-in", "sequencing")
+        check_names(desktop.window("Signed In at Sequencing.com", focused))
+        desktop.press("Signed In at Sequencing.com", keys)
+        code, output, errors = finish(signing)
+        assert code == 0 and (output == first) == same, errors
 
 
 def test_a_cancelled_sign_in_has_a_code_of_its_own(desktop, home):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
 import sys
 from pathlib import Path
 from typing import Optional, Sequence
@@ -20,6 +21,7 @@ Exit code 0: signed in; 1: a problem; 2: the command line is wrong; 3: cancelled
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     options = parse(sys.argv[1:] if arguments is None else arguments)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a word
     try:
         from . import widgets
     except (ImportError, ValueError) as error:

@@ -139,6 +139,7 @@ def device_code(screen: Screen, prompt: Prompt, windows: Windows) -> None:
     row = Gtk.Box(spacing=12)
     column = Gtk.Box(orientation=Gtk.Orientation.VERTICAL, spacing=6, valign=Gtk.Align.CENTER)
     shown = label(code, "einlass-code", selectable=True)
+    shown.set_max_width_chars(16)
     name(shown, "Code " + " ".join(code))
     column.add(shown)
     column.add(label(text(address), selectable=True))

@@ -145,7 +145,7 @@ class Window(Gtk.Window):
     def _tick(self) -> bool:
         ends = [screen.prompt["expiresAt"] for screen in self.screens if "expiresAt" in screen.prompt]
         seconds = max(0, int(min(ends) - time.time())) if ends else 0
-        self._left.set_text(f"Closes in {seconds // 60}:{seconds % 60:02}" if ends else "")
+        self._left.set_text(f"Closes in {seconds // 60}:{seconds % 60:02}" if ends and seconds <= 3600 else "")
         return True
 
 
