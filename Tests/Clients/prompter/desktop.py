@@ -4,11 +4,32 @@ import json
 import os
 import re
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
+import pytest
+
+from house import missing
+
 PYTHON = "/usr/bin/python3"
 PATIENCE = 30
+NEEDED = "Xvfb", "xdotool", "dbus-daemon", "desktop-file-validate", "import", PYTHON
+
+
+def has_gtk():
+    versions = "import gi; gi.require_version('Gtk', '3.0'); gi.require_version('Atspi', '2.0')"
+    return not missing(*NEEDED) and subprocess.run([PYTHON, "-c", versions], capture_output=True).returncode == 0
+
+
+needs_gtk = pytest.mark.skipif(not has_gtk(), reason="skipped: there is no GTK 3 for the Python of Debian, or no Xvfb")
+
+
+@pytest.fixture(scope="module")
+def desktop():
+    # A short path, because sockets lie in it.
+    with tempfile.TemporaryDirectory() as folder, open_desktop(folder) as desktop:
+        yield desktop
 
 
 def until(look, wanted):
@@ -45,13 +66,21 @@ def focused(tree):
 
 
 def outline(window):
-    return "\n".join(" ".join([node["role"], repr(node["name"]), *node["states"]]) for node in nodes(window) if node["name"])
+    lines = [[node["role"], repr(node["name"]), *node["states"]] for node in nodes(window) if node["name"]]
+    return "\n".join(map(" ".join, lines))
+
+
+def check_names(window):
+    """Every widget that takes the focus or acts has a name."""
+    acting = [node for node in nodes(window) if "focusable" in node["states"] or node["role"] in (
+        "push button", "text", "password text", "check box", "list box", "list item", "icon")]
+    assert len(acting) > 1 and [node["role"] for node in acting if not node["name"]] == []
 
 
 class Desktop:
     def __init__(self, folder):
-        self.environment = {"HOME": str(folder), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "XDG_RUNTIME_DIR": str(folder),
-                            "GSETTINGS_BACKEND": "memory"}
+        self.environment = {"HOME": str(folder), "PATH": os.environ["PATH"], "LANG": "C.UTF-8",
+                            "XDG_RUNTIME_DIR": str(folder), "GSETTINGS_BACKEND": "memory"}
         self.processes = []
         self.environment["DISPLAY"] = ":" + self.start(
             "Xvfb", "-displayfd", "1", "-screen", "0", "1280x1024x24", "-nolisten", "tcp").stdout.readline().strip()
@@ -59,9 +88,9 @@ class Desktop:
             "dbus-daemon", "--session", "--nofork", "--print-address").stdout.readline().strip()
         self.eyes = self.start(PYTHON, str(Path(__file__).with_name("eyes.py")))
 
-    def start(self, *command, **more):
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                                   env=self.environment, **more)
+    def start(self, *command):
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                   text=True, env=self.environment)
         self.processes.append(process)
         return process
 
@@ -87,7 +116,7 @@ class Desktop:
         def look():
             window = self.windows().get(title)
             return window if window and ready(window) else None
-        return until(look, lambda: "\n".join([f"no window {title} as expected:", *map(outline, self.windows().values())]))
+        return until(look, lambda: "\n".join([f"no window {title} as expected:", *map(outline, self.look("windows"))]))
 
     def gone(self, title):
         until(lambda: title not in self.windows(), f"{title} is still there")
@@ -99,11 +128,13 @@ class Desktop:
 
     def hand(self, title, *command):
         """Runs xdotool with the keyboard at the window. There is no window manager that does so."""
-        def window():
-            found = self.xdotool("search", "--onlyvisible", "--name", f"^{re.escape(title)}$").split()
-            return found[-1] if found else None
-        self.xdotool("windowfocus", "--sync", until(window, f"no X window {title}"))
+        self.xdotool("windowfocus", "--sync", self.number(title))
         self.xdotool(*command)
+
+    def number(self, title):
+        """Waits for the number of the window at the X server."""
+        search = "search", "--onlyvisible", "--name", f"^{re.escape(title)}$"
+        return until(lambda: self.xdotool(*search).split()[-1:], f"no X window {title}")[0]
 
     def press(self, title, *keys):
         for key in keys:
@@ -113,12 +144,13 @@ class Desktop:
         self.hand(title, "type", "--delay", "1", text)
 
     def xdotool(self, *command):
-        return subprocess.run(["xdotool", *command], env=self.environment, capture_output=True, text=True, timeout=PATIENCE).stdout
+        return subprocess.run(["xdotool", *command], env=self.environment, capture_output=True, text=True,
+                              timeout=PATIENCE).stdout
 
     def picture(self, title, path):
         """Writes a picture of the window."""
-        window = until(lambda: self.xdotool("search", "--onlyvisible", "--name", f"^{re.escape(title)}$").split(), "no window")
-        subprocess.run(["import", "-window", window[-1], str(path)], env=self.environment, check=True, timeout=PATIENCE)
+        subprocess.run(["import", "-window", self.number(title), str(path)], env=self.environment, check=True,
+                       timeout=PATIENCE)
 
 
 @contextlib.contextmanager

@@ -24,8 +24,9 @@ for line in sys.stdin:
     if request["method"] == "accounts.signIn":
         signing = identifier
         send(method="prompt.opened", params={
-            "prompt": "p_1", "flows": ["f_1"], "requests": [identifier], "kind": "selectAccount", "application": "editor",
-            "provider": "github", "providerName": "GitHub", "expiresAt": 4000000000, "accounts": accounts, "more": True})
+            "prompt": "p_1", "flows": ["f_1"], "requests": [identifier], "kind": "selectAccount",
+            "application": "editor", "provider": "github", "providerName": "GitHub", "expiresAt": 4000000000,
+            "accounts": accounts, "more": True})
     elif request["method"] == "accounts.list":
         rest = {"accounts": [*accounts, extra]} if "cursor" in params else {"accounts": accounts, "nextCursor": "next"}
         send(id=identifier, result=rest)
@@ -38,6 +39,7 @@ for line in sys.stdin:
         send(id=signing, result={"flow": "f_1", "account": params["account"], "created": False})
         signing = None
     elif request["method"] == "prompt.answer":
-        send(id=identifier, error={"code": 1023, "message": "There is no such prompt.", "data": {"reason": "unknownPrompt"}})
+        data = {"reason": "unknownPrompt", "retryable": False}
+        send(id=identifier, error={"code": 1023, "message": "There is no such prompt.", "data": data})
     elif identifier is not None:
         send(id=identifier, result={})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Mapping, Optional, Sequence
 
-from .widgets import Gtk, Picture, label, name, scrolled, text
+from .widgets import Gtk, Pango, Picture, label, name, scrolled, text
 
 #: A longer list has a search field.
 LONG = 8
@@ -43,7 +43,10 @@ class Choice(Gtk.Box):
         lines = Gtk.Box(orientation=Gtk.Orientation.VERTICAL, valign=Gtk.Align.CENTER)
         for line, style in ((words, None), (detail, "dim-label"), (mark, "einlass-problem")):
             if line:
-                lines.add(label(line, style))
+                shown = label(line, style)
+                shown.set_property("wrap", False)
+                shown.set_ellipsize(Pango.EllipsizeMode.END)  # one line each, because a list may be long
+                lines.add(shown)
         box = Gtk.Box(spacing=12, margin=6)
         box.add(picture)
         box.add(lines)

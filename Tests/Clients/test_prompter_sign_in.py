@@ -1,0 +1,291 @@
+"""`clients/prompter` with einlass and the sandbox: helpers that have no terminal, whole sign-ins, README.md."""
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[2]
+sys.path += [str(Path(__file__).with_name("prompter")), str(PROJECT / "Tests/Integrations")]
+from desktop import (  # noqa: E402, F401
+    PATIENCE, PYTHON, check_names, desktop, find, focused, names, needs_gtk, nodes, until, words)
+
+FOLDER = PROJECT / "clients/prompter"
+PROMPTER = str(FOLDER / "einlass-prompter")
+pytestmark = needs_gtk
+
+
+@pytest.fixture
+def home(house, desktop):
+    """A house whose programs are on the desktop, with the prompter in its configuration."""
+    for name in ("DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "GSETTINGS_BACKEND", "XDG_RUNTIME_DIR"):
+        house.environment[name] = desktop.environment[name]
+    (house.folder / "bin/einlass-prompter").symlink_to(PROMPTER)
+    house.change({"gitlab": {"behaviour": {"consent": "allow"}}})
+    configure(house, prompter=[PROMPTER])
+    return house
+
+
+def configure(house, **members):
+    house.config.write_text(json.dumps({**json.loads(house.config.read_text()), **members}))
+
+
+def finish(process):
+    output, errors = process.communicate(timeout=PATIENCE)
+    return process.returncode, output, errors
+
+
+def test_git_signs_in_by_the_keyboard(desktop, home):
+    configure(home, access="ask")
+    host = home.origin("gitlab").removeprefix("http://")
+    git = home.start("git-credential-einlass", "--sign-in", "get")
+    git.stdin.write(f"protocol=http\nhost={host}\n\n")
+    git.stdin.close()
+    git.stdin = None
+    window = desktop.window("Sign In at GitLab", lambda window: focused(window) and find(window, "text"))
+    check_names(window)
+    assert f"Sign in at {host.partition(':')[0]} in your browser." in names(window)
+    assert "For git, started by git-credential-einlass" in words(window)
+    desktop.press("Sign In at GitLab", "Return")
+    # `access: ask`: the question comes after the page.
+    window = desktop.window("Access to GitLab", focused)
+    check_names(window)
+    desktop.press("Access to GitLab", "alt+a")
+    code, output, errors = finish(git)
+    assert code == 0 and "password=" in output, errors
+    until(lambda: not desktop.windows(), "a window is left")
+
+
+def test_a_helper_without_a_person_names_the_cancel(desktop, home):
+    token = home.start("einlassctl", "token", "gitlab", "--sign-in")
+    window = desktop.window("Sign In at GitLab", focused)
+    assert any(name.startswith("After the sign-in, ") for name in names(window))
+    desktop.press("Sign In at GitLab", "Escape")
+    code, output, errors = finish(token)
+    assert code == 1 and output == "" and "cancel" in errors
+
+
+def test_without_a_display_it_asks_at_the_terminal(home):
+    configure(home, prompter=[str(home.folder / "bin/einlass-prompter")])
+    for name in ("DISPLAY", "DBUS_SESSION_BUS_ADDRESS"):
+        del home.environment[name]
+    host = home.origin("gitlab").removeprefix("http://")
+    question = f"printf 'protocol=http\\nhost={host}\\n\\n' | git-credential-einlass --sign-in get"
+    with home.on_terminal("sh", "-c", question) as terminal:
+        terminal.wait_for("einlass asks for git-credential-einlass")
+        terminal.wait_for("/oauth/authorize?")
+    code, _, errors = home.run("einlass-prompter", "sign-in", "gitlab")
+    assert code == 1 and "no display" in errors
+
+
+def test_a_sign_in_by_page(desktop, home):
+    code, output, errors = finish(home.start("einlass-prompter", "sign-in", "github", "--application", "editor"))
+    assert code == 0 and errors == "", errors
+    account = json.loads(home.do("accounts", "list", "--json"))["accounts"][0]
+    assert output == account["account"] + "\n" and account["username"] == "ada"
+    # The sign-in has granted the application its account.
+    assert home.do("token", "github", "--for", "editor").strip()
+    assert not home.run("einlassctl", "token", "github", "--for", "another")[0] == 0
+
+
+def test_a_sign_in_by_code(desktop, home, enter_code):
+    signing = home.start("einlass-prompter", "sign-in", "github", "--flow", "deviceCode", "--title", "Editor")
+    window = desktop.window("Sign In at GitHub", lambda window: find(window, "label", "Code "))
+    check_names(window)
+    code = find(window, "label", "Code ")["text"]
+    enter_code(next(name for name in names(window) if name.startswith("http://")), code)
+    assert finish(signing)[0] == 0
+    assert desktop.windows() == {}
+
+
+def test_a_login_with_a_password(desktop, home):
+    home.change({"fcsdk": {"users": {"ada": {"password": "difference", "domain": "example.com"}}}})
+    signing = home.start("einlass-prompter", "sign-in", "fcsdk", "--server", home.origin("fcsdk"))
+    title = "Log In at FCSDK server"
+    for password in ("wrong", "difference"):
+        again = password != "wrong"
+        window = desktop.window(title, lambda window: focused(window) and again == (
+            "The server refused that user name or password." in names(window)))
+        check_names(window)
+        desktop.type(title, "ada")
+        desktop.press(title, "Return")
+        desktop.type(title, password)
+        desktop.press(title, "Return")
+    code, output, errors = finish(signing)
+    assert code == 0 and output.startswith("a_"), errors
+    assert "difference" not in errors
+
+
+def test_the_person_says_whether_the_account_is_new(desktop, home):
+    home.change({"sequencing": {"behaviour": {"consent": "allow"}}})
+    code, first, errors = finish(home.start("einlass-prompter", "sign-in", "sequencing"))
+    assert code == 0, errors
+    for keys, same in (("alt+t", True), ("alt+n", False)):
+        signing = home.start("einlass-prompter", "sign-in", "sequencing")
+        check_names(desktop.window("Signed In at Sequencing.com", focused))
+        desktop.press("Signed In at Sequencing.com", keys)
+        code, output, errors = finish(signing)
+        assert code == 0 and (output == first) == same, errors
+
+
+def test_a_cancelled_sign_in_has_a_code_of_its_own(desktop, home):
+    home.change({"github": {"behaviour": {"consent": "page"}}})
+    signing = home.start("einlass-prompter", "sign-in", "github")
+    desktop.window("Sign In at GitHub", lambda window: find(window, "push button", "Open Again"))
+    desktop.press("Sign In at GitHub", "Escape")
+    assert finish(signing)[:2] == (3, "")
+
+
+def test_a_failed_sign_in_shows_its_next_step_and_tries_again(desktop, home):
+    home.change({"faults": {"down": {"path": "/login/oauth/access_token", "answer": "status", "status": 503}}})
+    signing = home.start("einlass-prompter", "sign-in", "github")
+    window = desktop.window("Sign-In Failed", focused)
+    check_names(window)
+    assert "503" in words(window) and "See the provider's error; try again later." in names(window)
+    home.change({"faults": {"down": None}})
+    desktop.press("Sign-In Failed", "alt+t")
+    code, output, errors = finish(signing)
+    assert code == 0 and output.startswith("a_") and "503" in errors
+
+
+def test_the_hint_of_a_failure_leads_to_the_list_of_providers(desktop, home):
+    signing = home.start("einlass-prompter", "sign-in", "nowhere")
+    desktop.window("Sign-In Failed", lambda window: find(window, "push button", "Choose a Provider"))
+    desktop.press("Sign-In Failed", "alt+p")
+    desktop.window("Sign In", lambda window: focused(window) == "Twitter")
+    desktop.type("Sign In", "github")
+    desktop.window("Sign In", lambda window: [
+        node["name"] for node in nodes(window) if node["role"] == "list item"] == ["GitHub"])
+    desktop.press("Sign In", "Return")
+    code, output, _ = finish(signing)
+    assert code == 0 and output.startswith("a_")
+
+
+def test_a_sign_in_that_cannot_begin_says_so(desktop, home):
+    code, _, errors = home.run("einlass-prompter", "sign-in", "github", env={"EINLASS": "/nonexistent"})
+    assert code == 1 and "EINLASS names /nonexistent" in errors
+    code, _, errors = home.run("einlass-prompter", "sign-out")
+    assert code == 2
+
+
+def test_a_registration_is_entered_where_it_is_missing(desktop, home):
+    configuration = json.loads(home.config.read_text())
+    registration = configuration["applications"]["*"].pop("github")
+    home.config.write_text(json.dumps(configuration))
+    signing = home.start("einlass-prompter", "sign-in", "github")
+    window = desktop.window("Sign-In Failed", lambda window: find(window, "push button", "Register"))
+    assert any("einlassctl providers configure github" in name for name in names(window))
+    desktop.press("Sign-In Failed", "alt+r")
+    window = desktop.window("Registration", focused)
+    check_names(window)
+    assert "Redirect address: http://127.0.0.1/callback" in names(window)
+    desktop.type("Registration", registration["clientId"])
+    desktop.press("Registration", "Return")
+    desktop.type("Registration", registration["clientSecret"])
+    desktop.press("Registration", "Return")
+    code, output, errors = finish(signing)
+    assert code == 0 and output.startswith("a_"), errors
+    assert registration["clientSecret"] not in errors
+
+
+def test_accounts_have_pictures_or_initials(desktop, tmp_path):
+    pictures = tmp_path / "pictures"
+    pictures.mkdir()
+    for name, size in (("ada", "64x32"), ("huge", "5000x1")):
+        subprocess.run(["convert", "-size", size, "xc:#ff00ff", str(pictures / f"{name}.png")], check=True)
+    whole = (pictures / "ada.png").read_bytes()
+    (pictures / "broken.png").write_bytes(whole[:30])
+    (pictures / "none.png").write_bytes(b"GIF89a no picture")
+    environment = {**desktop.environment, "EINLASS": str(Path(__file__).with_name("prompter") / "stand_in.py"),
+                   "PICTURES": str(pictures)}
+    with subprocess.Popen([PROMPTER, "sign-in", "github"], env=environment, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as signing:
+        def seen(window):
+            rows = [node for node in nodes(window) if node["role"] == "list item"]
+            return len(rows) == 5 and find(window, "icon", "Picture") and rows
+        rows = seen(desktop.window("Choose an Account", seen))
+        # The last row comes from accounts.list, because `more` says that the prompt has not all.
+        assert [(row["name"], bool(find(row, "icon", "Picture"))) for row in rows] == [
+            ("ada", True), ("broken", False), ("huge", False), ("none", False), ("zoe", False)]
+        assert {"B", "H", "N", "Z"} <= set(words(desktop.window("Choose an Account")).split("\n"))
+
+        def pixels():
+            desktop.picture("Choose an Account", tmp_path / "shown.png")
+            convert = ["convert", str(tmp_path / "shown.png"), "txt:"]
+            text = subprocess.run(convert, capture_output=True, text=True).stdout
+            return text.upper().count("#FF00FF") or None
+        # In its own proportions, 40 pixels wide.
+        assert until(pixels, "no picture") == 40 * 20
+        desktop.press("Choose an Account", "End", "Return")
+        output, errors = signing.communicate(timeout=PATIENCE)
+        assert (signing.returncode, output, errors) == (0, "a_zoe\n", "")
+
+
+# The page and the entry of the menu
+
+
+def blocks(language):
+    """Returns the blocks of README.md in this language."""
+    parts = (FOLDER / "README.md").read_text().split("```")[1::2]
+    return [part.removeprefix(language + "\n") for part in parts if part.startswith(language + "\n")]
+
+
+def test_the_first_steps_of_the_page(desktop, home):
+    """From the link and the line of the configuration file to a sign-in. The packages are there already."""
+    (home.folder / "bin/einlass-prompter").unlink()
+    install, trial, script = blocks("sh")
+    apt, link = install.splitlines()
+    assert apt.startswith("sudo apt install python3-gi gir1.2-gtk-3.0")
+    code, _, errors = home.run("sh", "-c", link, cwd=PROJECT)
+    assert code == 0, errors
+    (line,) = blocks("json")
+    configure(home, **json.loads(line.replace("/home/ada", str(home.folder))))
+    asking = home.start("sh", "-c", trial)
+    desktop.window("Sign In at GitHub", focused)
+    desktop.press("Sign In at GitHub", "Return")
+    code, output, errors = finish(asking)
+    assert code == 0 and output.strip(), errors
+    home.environment["PATH"] = f"{home.folder}/.local/bin:{home.environment['PATH']}"
+    code, output, errors = finish(home.start("sh", "-e", "-c", script))
+    account, token = output.splitlines()
+    assert code == 0 and account.startswith("a_") and token, errors
+
+
+def test_the_library_as_the_page_shows_it(desktop, home, tmp_path):
+    (program,) = blocks("python")
+    (tmp_path / "program.py").write_text(program)
+    home.environment["PYTHONPATH"] = f"{FOLDER}:{PROJECT / 'clients/python'}"
+    running = home.start(PYTHON, str(tmp_path / "program.py"))
+    desktop.window("Sign In at GitHub", focused)
+    desktop.press("Sign In at GitHub", "Return")
+    assert finish(running) == (0, "Signed in: Ada Lovelace\n", "")
+
+
+def test_the_pictures_of_the_page_are_there():
+    page = (FOLDER / "README.md").read_text()
+    pictures = sorted(path.name for path in (FOLDER / "images").iterdir())
+    assert pictures and all(f"(images/{name})" in page for name in pictures) and page.count("(images/") == len(pictures)
+    assert max(path.stat().st_size for path in (FOLDER / "images").iterdir()) < 100_000
+
+
+def test_the_entry_of_the_menu_is_valid(desktop, home):
+    file = FOLDER / "einlass-prompter.desktop"
+    done = subprocess.run(["desktop-file-validate", str(file)], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    entry = dict(line.split("=", 1) for line in file.read_text().splitlines() if "=" in line)
+    signing = home.start(*shlex.split(entry["Exec"]))
+    window = desktop.window("Sign In", focused)
+    assert find(window, "list box", "Providers")
+    # The desktop finds the entry of a window by its class, and the icon by its name.
+    assert desktop.xdotool("search", "--class", entry["StartupWMClass"])
+    assert has_icon(entry["Icon"])
+    desktop.press("Sign In", "Escape")
+    assert finish(signing)[0] == 3
+
+
+def has_icon(name):
+    look = f"from gi.repository import Gtk; print(Gtk.IconTheme().has_icon({name!r}))"
+    script = "import gi; gi.require_version('Gtk', '3.0'); " + look
+    return subprocess.run([PYTHON, "-c", script], capture_output=True, text=True).stdout.strip() == "True"
