@@ -1,6 +1,9 @@
 """`clients/prompter` with einlass and the sandbox: helpers that have no terminal, whole sign-ins, README.md."""
 import json
+import os
+import re
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +11,9 @@ from pathlib import Path
 import pytest
 
 PROJECT = Path(__file__).parents[2]
-sys.path += [str(Path(__file__).with_name("prompter")), str(PROJECT / "Tests/Integrations")]
+sys.path += [str(Path(__file__).with_name("prompter")), str(PROJECT / "Tests/Integrations"),
+             str(PROJECT / "Tests/Oracles")]
+from browser import Visitor  # noqa: E402
 from desktop import (  # noqa: E402, F401
     PATIENCE, PYTHON, check_names, desktop, find, focused, names, needs_gtk, nodes, until, words)
 
@@ -100,6 +105,30 @@ def test_a_sign_in_by_code(desktop, home, enter_code):
     assert desktop.windows() == {}
 
 
+@pytest.mark.parametrize("provider, title, field", [
+    ("gitlab", "Sign In at GitLab", "If the last page does not load"), ("twitter", "Sign In at Twitter", "Number from the page")])
+def test_a_browser_on_another_machine(desktop, home, provider, title, field):
+    """The address or the number of its last page is entered, after a wrong one."""
+    home.change({"gitlab": {"behaviour": {"consent": "page"}}})
+    signing = home.start("einlass-prompter", "sign-in", provider)
+    desktop.window(title, lambda window: find(window, "text", field))
+    desktop.press(title, "alt+a")
+    page = until(lambda: desktop.look("clipboard"), "the address is not copied")
+    browser = Visitor().open(page).press("allow")
+    right = browser.location if provider == "gitlab" else re.search(r"\b[0-9]{7}\b", browser.page)[0]
+    wrong = right.replace("state=", "state=x") if provider == "gitlab" else "1234567"
+    for text in (wrong, right):
+        window = desktop.window(title, lambda window: find(window, "text", field) and (
+            text == wrong or "This does not fit." in names(window)))
+        check_names(window)
+        desktop.press(title, "alt+l" if provider == "gitlab" else "alt+n")
+        desktop.window(title, lambda window: (focused(window) or "").startswith(field))
+        desktop.type(title, text)
+        desktop.press(title, "Return")
+    code, output, errors = finish(signing)
+    assert code == 0 and output.startswith("a_"), errors
+
+
 def test_a_login_with_a_password(desktop, home):
     home.change({"fcsdk": {"users": {"ada": {"password": "difference", "domain": "example.com"}}}})
     signing = home.start("einlass-prompter", "sign-in", "fcsdk", "--server", home.origin("fcsdk"))
@@ -148,6 +177,22 @@ def test_a_failed_sign_in_shows_its_next_step_and_tries_again(desktop, home):
     desktop.press("Sign-In Failed", "alt+t")
     code, output, errors = finish(signing)
     assert code == 0 and output.startswith("a_") and "503" in errors
+
+
+def test_the_end_of_einlass_is_shown(desktop, home):
+    home.change({"github": {"behaviour": {"consent": "page"}}})
+    signing = home.start("einlass-prompter", "sign-in", "github")
+    desktop.window("Sign In at GitHub", focused)
+    children = [int(child) for task in Path(f"/proc/{signing.pid}/task").iterdir()
+                for child in (task / "children").read_text().split()]
+    (server,) = [child for child in children if Path(f"/proc/{child}/comm").read_text() == "einlass\n"]
+    os.kill(server, signal.SIGKILL)
+    window = desktop.window("Sign-In Failed", focused)
+    assert "einlass ended before it answered (exit code -9)" in names(window)
+    assert not find(window, "push button", "Try Again")
+    desktop.press("Sign-In Failed", "Escape")
+    code, output, errors = finish(signing)
+    assert (code, output) == (1, "") and "serverGone" in errors
 
 
 def test_the_hint_of_a_failure_leads_to_the_list_of_providers(desktop, home):

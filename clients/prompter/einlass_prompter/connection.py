@@ -46,13 +46,14 @@ class Connection:
         GLib.idle_add(self.windows.opened, prompt)
 
     def _closed(self, params: Mapping[str, Any]) -> None:
-        if ended := self._ended.get(str(params["prompt"])):
+        if ended := self._ended.pop(str(params["prompt"]), None):
             ended.set()
         GLib.idle_add(self.windows.closed, str(params["prompt"]))
 
     def _hold(self, prompt: Mapping[str, Any]) -> None:
         """Keeps the client from its own answer: it asks one by one, but prompts of one sign-in are open together."""
-        self._ended[str(prompt["prompt"])].wait()
+        if ended := self._ended.get(str(prompt["prompt"])):
+            ended.wait()
 
     def _answer(self, params: Mapping[str, Any], refused: Refused) -> None:
         when_done(self.client.start("prompt.answer", params), lambda _: None,

@@ -46,7 +46,7 @@ def rights(screen: Screen, prompt: Prompt) -> None:
     if permissions:
         screen.say("It asks for these permissions:")
         new = [] if added == permissions else added
-        marked = [f"• {text(one)}" + (" (new)" if one in new else "") for one in permissions]
+        marked = [f"• {text(one, 100)}" + (" (new)" if one in new else "") for one in permissions]
         area = label("\n".join(marked))
         if len(marked) > MANY:
             area = scrolled(area, 160)

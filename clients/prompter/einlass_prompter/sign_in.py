@@ -73,7 +73,7 @@ class SignIn:
         screen.say(step, selectable=True)
         screen.cancel_words = "_Close"
         self.add_hint(screen, error.data.get("hint"))
-        if error.data.get("retryable"):
+        if error.data.get("retryable") and error.reason != "serverGone":
             screen.first = screen.action("_Try Again", self.sign_in, "suggested-action")
         return self.show(screen)
 

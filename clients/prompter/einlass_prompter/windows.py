@@ -6,6 +6,7 @@ import logging
 import time
 from typing import Any, Callable, Dict, List, Mapping, Optional, Protocol
 
+from .screens import KINDS
 from .widgets import Atk, Gdk, GLib, Gtk, button, label, name
 
 log = logging.getLogger("einlass")
@@ -112,8 +113,13 @@ class Window(Gtk.Window):
         content.pack_start(self._body, True, True, 0)
         content.pack_end(self._row, False, False, 0)
         self.add(content)
-        self.connect("delete-event", lambda *_: cancelled() or True)
-        self.connect("key-press-event", lambda _, key: key.keyval == Gdk.KEY_Escape and (cancelled() or True))
+
+        def close(*_: object) -> bool:
+            cancelled()
+            return True
+
+        self.connect("delete-event", close)
+        self.connect("key-press-event", lambda _, key: key.keyval == Gdk.KEY_Escape and close())
         timer = GLib.timeout_add_seconds(1, self._tick)
         self.connect("destroy", lambda _: GLib.source_remove(timer))
 
@@ -167,8 +173,6 @@ class Windows:
 
     def opened(self, prompt: Prompt) -> None:
         """Shows the prompt of a `prompt.opened`. A prompt that cannot be shown is cancelled."""
-        from .screens import KINDS
-
         fill = KINDS.get(str(prompt.get("kind")))
         window = self._window or self._window_of(prompt)
         screen = Screen(prompt, self._answer, window)
