@@ -30,7 +30,13 @@ def home(house, desktop):
     (house.folder / "bin/einlass-prompter").symlink_to(PROMPTER)
     house.change({"gitlab": {"behaviour": {"consent": "allow"}}})
     configure(house, prompter=[PROMPTER])
-    return house
+    start, started = house.start, []
+    house.start = lambda *command: started.append(start(*command)) or started[-1]
+    yield house
+    for process in started:  # only a failed test leaves one
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
 
 
 def configure(house, **members):
@@ -235,7 +241,7 @@ def test_a_registration_is_entered_where_it_is_missing(desktop, home):
     assert registration["clientSecret"] not in errors
 
 
-def test_accounts_have_pictures_or_initials(desktop, tmp_path):
+def test_accounts_have_pictures_or_initials(desktop, home, tmp_path):
     pictures = tmp_path / "pictures"
     pictures.mkdir()
     for name, size in (("ada", "64x32"), ("huge", "5000x1")):
@@ -243,29 +249,26 @@ def test_accounts_have_pictures_or_initials(desktop, tmp_path):
     whole = (pictures / "ada.png").read_bytes()
     (pictures / "broken.png").write_bytes(whole[:30])
     (pictures / "none.png").write_bytes(b"GIF89a no picture")
-    environment = {**desktop.environment, "EINLASS": str(Path(__file__).with_name("prompter") / "stand_in.py"),
-                   "PICTURES": str(pictures)}
-    with subprocess.Popen([PROMPTER, "sign-in", "github"], env=environment, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True) as signing:
-        def seen(window):
-            rows = [node for node in nodes(window) if node["role"] == "list item"]
-            return len(rows) == 5 and find(window, "icon", "Picture") and rows
-        rows = seen(desktop.window("Choose an Account", seen))
-        # The last row comes from accounts.list, because `more` says that the prompt has not all.
-        assert [(row["name"], bool(find(row, "icon", "Picture"))) for row in rows] == [
-            ("ada", True), ("broken", False), ("huge", False), ("none", False), ("zoe", False)]
-        assert {"B", "H", "N", "Z"} <= set(words(desktop.window("Choose an Account")).split("\n"))
+    home.environment.update(EINLASS=str(Path(__file__).with_name("prompter") / "stand_in.py"), PICTURES=str(pictures))
+    signing = home.start("einlass-prompter", "sign-in", "github")
 
-        def pixels():
-            desktop.picture("Choose an Account", tmp_path / "shown.png")
-            convert = ["convert", str(tmp_path / "shown.png"), "txt:"]
-            text = subprocess.run(convert, capture_output=True, text=True).stdout
-            return text.upper().count("#FF00FF") or None
-        # In its own proportions, 40 pixels wide.
-        assert until(pixels, "no picture") == 40 * 20
-        desktop.press("Choose an Account", "End", "Return")
-        output, errors = signing.communicate(timeout=PATIENCE)
-        assert (signing.returncode, output, errors) == (0, "a_zoe\n", "")
+    def seen(window):
+        rows = [node for node in nodes(window) if node["role"] == "list item"]
+        return len(rows) == 5 and find(window, "icon", "Picture") and rows
+    rows = seen(desktop.window("Choose an Account", seen))
+    # The last row comes from accounts.list, because `more` says that the prompt has not all.
+    assert [(row["name"], bool(find(row, "icon", "Picture"))) for row in rows] == [
+        ("ada", True), ("broken", False), ("huge", False), ("none", False), ("zoe", False)]
+    assert {"B", "H", "N", "Z"} <= set(words(desktop.window("Choose an Account")).split("\n"))
+
+    def pixels():
+        desktop.picture("Choose an Account", tmp_path / "shown.png")
+        convert = ["convert", str(tmp_path / "shown.png"), "txt:"]
+        return subprocess.run(convert, capture_output=True, text=True).stdout.upper().count("#FF00FF") or None
+    # In its own proportions, 40 pixels wide.
+    assert until(pixels, "no picture") == 40 * 20
+    desktop.press("Choose an Account", "End", "Return")
+    assert finish(signing) == (0, "a_zoe\n", "")
 
 
 # The page and the entry of the menu
