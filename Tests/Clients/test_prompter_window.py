@@ -247,6 +247,15 @@ def test_the_qr_code_has_the_address_with_the_code(desktop, einlass, tmp_path):
     assert until(read, "no QR code") == complete
 
 
+def test_without_segno_a_code_has_no_qr_code(desktop, tmp_path):
+    (tmp_path / "segno.py").write_text("raise ImportError\n")
+    einlass = Einlass({**desktop.environment, "PYTHONPATH": str(tmp_path)})
+    prompt, window = show(desktop, einlass, "Sign In at GitHub", **CODE)
+    assert find(window, "label", "Code W D J B") and not find(window, "icon")
+    einlass.close(prompt)
+    assert einlass.end() == (0, "")
+
+
 def test_the_address_of_the_last_page_is_pasted_below_the_page(desktop, einlass):
     title = "Sign In at GitHub"
     page, _ = show(desktop, einlass, title, **PAGE, flows=["f_1"])
@@ -254,7 +263,7 @@ def test_the_address_of_the_last_page_is_pasted_below_the_page(desktop, einlass)
     window = desktop.window(title, lambda window: find(window, "text", "If the last page does not load"))
     check_names(window)
     # One window, with the origin once.
-    assert len(desktop.windows()) == 1 and words(window).count("For Editor") == 1
+    assert len(desktop.look("windows")) == 1 and words(window).count("For Editor") == 1
     desktop.press(title, "alt+l")
     desktop.type(title, "http://127.0.0.1:8912/?code=a")
     desktop.press(title, "alt+s")
@@ -366,7 +375,7 @@ def test_a_later_einlass_is_tolerated(desktop, einlass):
     incomplete = einlass.open(kind="openURL")
     assert einlass.answer() == {"prompt": incomplete, "action": "cancel"}
     show(desktop, einlass, "Access to GitHub", **ACCESS, later={"a": "\u2028" * 20000})
-    assert len(desktop.windows()) == 1
+    assert len(desktop.look("windows")) == 1
     code, errors = einlass.end()
     assert code == 0 and errors.count("\n") == 2 and "kind later cannot be shown" in errors
     assert desktop.windows() == {}
