@@ -19,9 +19,8 @@ public final class Peer: Sendable {
     public var notifications: @Sendable () -> [NotificationDescriptor] = { [] }
     /// The members of an error's data that a trace hides, at any depth.
     public var secretErrorMembers: [String] = []
-    /// The members about people that a trace hides in every message, at any depth: `name`, or
-    /// `parent.name`.
-    public var personalMembers: [String] = []
+    /// Whether a member has the name or address of a person, which a trace hides in every message.
+    public var isPersonal: MemberTest = { _, _, _ in false }
     /// The log for events of the connection.
     public var log: Log = .silent
     /// The trace of all messages, redacted.

@@ -66,28 +66,32 @@ extension RPCError {
   /// Returns the error for a trace, with these members of its data hidden at any depth.
   func redacted(_ secretMembers: [String]) -> RPCError {
     var error = self
-    error.data = data.hiding(secretMembers, in: "data")
+    error.data = data.hiding(
+      { _, name, _ in secretMembers.contains { sameBytes($0, name) } }, in: "")
     return error
   }
 }
 
+/// Returns whether a trace hides a member, by the name of the object that it belongs to, its own
+/// name and its value.
+public typealias MemberTest = @Sendable (_ parent: String, _ name: String, JSONValue) -> Bool
+
 extension JSONObject {
   /// Returns the object, the member `parent` of another one, with these members hidden at any depth.
-  /// A name may have the form `parent.name`.
-  fileprivate func hiding(_ names: [String], in parent: String) -> JSONObject {
+  fileprivate func hiding(_ isHidden: MemberTest, in parent: String) -> JSONObject {
     map { member in
-      names.contains { sameBytes($0, member.name) || sameBytes($0, parent + "." + member.name) }
-        ? member.value.hidden : member.value.hiding(names, in: member.name)
+      isHidden(parent, member.name, member.value)
+        ? member.value.hidden : member.value.hiding(isHidden, in: member.name)
     }
   }
 }
 
 extension JSONValue {
   /// Returns the value with these members hidden at any depth.
-  func hiding(_ names: [String], in parent: String = "") -> JSONValue {
+  func hiding(_ isHidden: MemberTest, in parent: String = "") -> JSONValue {
     switch self {
-    case .object(let object): .object(object.hiding(names, in: parent))
-    case .array(let values): .array(values.map { $0.hiding(names, in: parent) })
+    case .object(let object): .object(object.hiding(isHidden, in: parent))
+    case .array(let values): .array(values.map { $0.hiding(isHidden, in: parent) })
     default: self
     }
   }

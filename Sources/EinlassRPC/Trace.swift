@@ -45,7 +45,7 @@ public struct Trace: Sendable {
     _ redacted: JSONValue, of value: JSONValue, _ numbers: inout [Int: Int]
   ) -> JSONValue {
     switch (redacted, value) {
-    case (hiddenValue, _): return .string(placeholder(for: value, &numbers))
+    case (hiddenValue, _): return .string("[hidden \(number(of: value, &numbers))]")
     case (.object(let redacted), .object(let object)):
       return .object(
         redacted.map { member in
@@ -53,34 +53,54 @@ public struct Trace: Sendable {
         })
     case (.array(let redacted), .array(let values)):
       return .array(zip(redacted, values).map { numbered($0, of: $1, &numbers) })
-    case (.string(let text), _): return .string(withoutLoginHint(text, &numbers))
+    case (.string(let text), _): return .string(hidingParts(of: text, &numbers))
     default: return redacted
     }
   }
 
-  private static func placeholder(for value: JSONValue, _ numbers: inout [Int: Int]) -> String {
+  private static func number(of value: JSONValue, _ numbers: inout [Int: Int]) -> Int {
     let hash = value.bytes().hashValue
     let number = numbers[hash] ?? numbers.count + 1
     numbers[hash] = number
-    return "[hidden \(number)]"
+    return number
   }
 
-  /// Returns the address of a page without the name or address of the person in its query.
-  private static func withoutLoginHint(_ text: String, _ numbers: inout [Int: Int]) -> String {
-    text.split(separator: "&", omittingEmptySubsequences: false).map { part in
-      let start = part.firstIndex(of: "?").map(part.index(after:)) ?? part.startIndex
-      let hint = "login_hint="
-      guard part[start...].hasPrefix(hint) else { return String(part) }
-      let value = JSONValue.string(String(part[start...].dropFirst(hint.count)))
-      return part[..<start] + hint + placeholder(for: value, &numbers)
-    }.joined(separator: "&")
+  /// The query parameters that stay readable, because they have nothing of the person.
+  private static let publicParameters = [
+    "client_id", "redirect_uri", "response_type", "response_mode", "scope", "prompt", "max_age",
+    "code_challenge_method",
+  ]
+
+  /// Returns an address without its user name and password, and without the values of its query. Any
+  /// other text stays as it is.
+  private static func hidingParts(of text: String, _ numbers: inout [Int: Int]) -> String {
+    let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    var segments = parts[0].split(
+      separator: "/", maxSplits: 3, omittingEmptySubsequences: false
+    ).map(String.init)
+    guard segments.count > 2, segments[0].hasSuffix(":"), segments[1].isEmpty else { return text }
+    if let end = segments[2].lastIndex(of: "@") {
+      segments[2] = standIn(for: segments[2][..<end], &numbers) + segments[2][end...]
+    }
+    guard parts.count == 2 else { return segments.joined(separator: "/") }
+    let query = parts[1].split(separator: "&", omittingEmptySubsequences: false).map { pair in
+      guard let sign = pair.firstIndex(of: "="), !publicParameters.contains(String(pair[..<sign]))
+      else { return String(pair) }
+      return pair[...sign] + standIn(for: pair[pair.index(after: sign)...], &numbers)
+    }
+    return segments.joined(separator: "/") + "?" + query.joined(separator: "&")
+  }
+
+  /// Returns the placeholder for a part of an address.
+  private static func standIn(for part: Substring, _ numbers: inout [Int: Int]) -> String {
+    "hidden\(number(of: .string(String(part)), &numbers))"
   }
 }
 
 extension Peer {
   /// Records a message, if there is a trace.
   func record(_ direction: Trace.Direction, _ redacted: JSONValue, of message: JSONValue) {
-    options.trace?.record(direction, redacted.hiding(options.personalMembers), of: message)
+    options.trace?.record(direction, redacted.hiding(options.isPersonal), of: message)
   }
 
   /// Records an incoming request or notification.

@@ -12,21 +12,26 @@ enum ProviderChange: String, CaseIterable {
 /// The current catalogue: the one of the process start, and the providers that any process has added
 /// since.
 final class AddedProviders: Sendable {
+  /// The id of a provider, and its change.
+  typealias Change = (provider: String, change: ProviderChange)
+
   /// The limit on all added descriptors together in bytes, because each start reads them whole.
   private static let limitBytes = 1 << 20
 
   private let overlay: ProviderOverlay
   private let origins: [String: String]
-  private let announce: @Sendable ([(provider: String, change: ProviderChange)]) -> Void
+  private let announce: @Sendable ([Change]) -> Void
   private let state: Lock<ProviderCatalog>
   private let known: Lock<Known>
 
   /// The file as it was last read.
   private struct Known {
     var text: [UInt8]?
-    /// `nil` before the first look.
+    /// The ids of its descriptors that can be read.
+    var ids: Set<String>
+    /// `nil` before the first look, and after a change by this process.
     var stamp: [Int64]?
-    /// The number of changes by this process that are not announced yet.
+    /// The number of unfinished changes by this process.
     var ownChanges = 0
   }
 
@@ -37,58 +42,54 @@ final class AddedProviders: Sendable {
   init(
     _ overlay: ProviderOverlay, to catalog: ProviderCatalog, of text: [UInt8]? = nil,
     origins: [String: String],
-    announce: @escaping @Sendable ([(provider: String, change: ProviderChange)]) -> Void = { _ in }
+    announce: @escaping @Sendable ([Change]) -> Void = { _ in }
   ) {
     self.overlay = overlay
     self.origins = origins
     self.announce = announce
     state = Lock(catalog)
-    known = Lock(Known(text: text))
+    known = Lock(Known(text: text, ids: catalog.addedIDs))
   }
 
   var catalog: ProviderCatalog { state.withLock { $0 } }
 
-  /// Takes over the changes by other processes. A file that cannot be read changes nothing.
+  /// Takes over the changes by all processes, and announces them. A file that cannot be read changes
+  /// nothing, and a descriptor that cannot be read is left out.
   func refresh() {
-    let changes = known.withLock { known -> [(provider: String, change: ProviderChange)] in
+    let changes = known.withLock { known -> [Change] in
       let stamp = overlay.stamp()
       guard known.ownChanges == 0, stamp != known.stamp, let text = try? overlay.read() ?? [] else {
         return []
       }
-      let before = known.text ?? []
       known.stamp = stamp
-      guard text != before, let changes = try? Self.changes(from: before, to: text) else {
-        return []
-      }
+      let former = known.text ?? []
+      let own = catalog.withoutAdded
+      guard text != former,
+        let all = text.isEmpty ? own : try? own.adding(json: text).catalog,
+        let moved = try? all.relocated(origins: origins)
+      else { return [] }
       known.text = text
-      return state.withLock { catalog in
-        let own = catalog.withoutAdded
-        let all = text.isEmpty ? own : try? own.adding(json: text).catalog
-        guard let moved = try? all?.relocated(origins: origins) else { return [] }
-        catalog = moved
-        // A descriptor that cannot be read is left out of the catalogue.
-        return changes.filter { $0.change == .removed || moved.holds($0.provider) }
-      }
+      let old = known.ids
+      known.ids = moved.addedIDs
+      state.withLock { $0 = moved }
+      return Self.changes(from: (old, former), to: (moved.addedIDs, text))
     }
     announce(changes)
   }
 
-  /// Returns the changes from one text of the file to another; an empty text has no providers.
+  /// Returns the changes from one state of the file to another. A state has the ids that can be
+  /// read, and the text.
   private static func changes(
-    from before: [UInt8], to after: [UInt8]
-  ) throws(Problem) -> [(provider: String, change: ProviderChange)] {
-    let old = try descriptors(in: before.isEmpty ? nil : before)
-    let new = try descriptors(in: after.isEmpty ? nil : after)
-    func find(_ id: String, in list: [JSONValue]) -> JSONValue? {
-      list.first { sameBytes($0["id"]?.string ?? "", id) }
+    from old: (ids: Set<String>, text: [UInt8]), to new: (ids: Set<String>, text: [UInt8])
+  ) -> [Change] {
+    func descriptor(_ id: String, in text: [UInt8]) -> [UInt8]? {
+      try? descriptors(in: text).first { sameBytes($0["id"]?.string ?? "", id) }?.bytes()
     }
-    let removed = old.compactMap { $0["id"]?.string }.filter { find($0, in: new) == nil }
-    let others = new.compactMap { descriptor -> (provider: String, change: ProviderChange)? in
-      let id = descriptor["id"]?.string ?? ""
-      guard let former = find(id, in: old) else { return (id, .added) }
-      return former.bytes() == descriptor.bytes() ? nil : (id, .updated)
-    }
-    return removed.map { ($0, .removed) } + others
+    return old.ids.subtracting(new.ids).sorted().map { ($0, .removed) }
+      + new.ids.sorted().compactMap { id in
+        guard old.ids.contains(id) else { return (id, .added) }
+        return descriptor(id, in: old.text) == descriptor(id, in: new.text) ? nil : (id, .updated)
+      }
   }
 
   /// Returns the added descriptors, including those of other processes.
@@ -213,28 +214,24 @@ final class AddedProviders: Sendable {
   private func change(
     _ edit: ([JSONValue]) throws(Problem) -> [JSONValue]
   ) throws(Problem) {
-    var (before, after): ([UInt8], [UInt8]) = ([], [])
     known.withLock { $0.ownChanges += 1 }
     defer {
-      known.withLock { $0.ownChanges -= 1 }
+      known.withLock { known in
+        known.ownChanges -= 1
+        known.stamp = nil
+      }
       refresh()
     }
     try overlay.change { text throws(Problem) in
       let edited = Self.text(of: try edit(Self.descriptors(in: text)))
       guard edited.count <= Self.limitBytes else { throw .descriptorsTooLong }
-      (before, after) = (text ?? [], edited)
       return edited
     }
-    known.withLock { known in
-      // Otherwise the change of another process is still to be read.
-      if known.text ?? [] == before { known.text = after }
-    }
-    announce(try Self.changes(from: before, to: after))
   }
 
   /// Throws for a damaged file instead of returning an empty list, so that no change overwrites it.
   private static func descriptors(in text: [UInt8]?) throws(Problem) -> [JSONValue] {
-    guard let text else { return [] }
+    guard let text, !text.isEmpty else { return [] }
     guard let descriptors = try? JSONReader.read(text)["providers"]?.array else {
       throw .damagedProviders
     }

@@ -148,7 +148,7 @@ public final class Server: Sendable {
     options.components = { components[$0] }
     options.notifications = { notifications }
     options.secretErrorMembers = ["pendingCredential"]
-    options.personalMembers = personalMembers
+    options.isPersonal = isPersonal
     options.willTakeRequests = { [sharedSnapshot, changes, added] in
       sharedSnapshot.forget()
       added.refresh()

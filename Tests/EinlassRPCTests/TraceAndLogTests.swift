@@ -32,11 +32,11 @@ struct TraceAndLogTests {
         call.peer.notify("other", ["token": "t0ken"])
         return [
           "token": "t0ken", "name": "ada", "profile": ["mails": ["a@b"], "verified": true],
-          "url": "https://p.example/?a=b&login_hint=a%40b&c=d",
+          "url": "https://u:p@p.example/x?client_id=i&login_hint=a%40b",
         ]
       })
     options.secretErrorMembers = ["pending"]
-    options.personalMembers = ["email", "profile"]
+    options.isPersonal = { _, name, _ in ["email", "profile"].contains(name) }
     let refusal = Method(
       MethodDescriptor("refuse", .immediate, "", result: .object([])),
       .immediate { _, _, _ throws(RPCError) in
@@ -70,7 +70,7 @@ struct TraceAndLogTests {
           #"in {"jsonrpc":"2.0","id":1,"method":"exchange","params":{"secret":"[hidden 3]"}}"#,
           #"out {"jsonrpc":"2.0","method":"news","params":{"token":"[hidden 4]","text":"hello"}}"#,
           #"out {"jsonrpc":"2.0","method":"other","params":{"token":"[hidden 4]"}}"#,
-          #"out {"jsonrpc":"2.0","id":1,"result":{"token":"[hidden 4]","name":"ada","profile":{"mails":["[hidden 2]"],"verified":true},"url":"https://p.example/?a=b&login_hint=[hidden 5]&c=d"}}"#,
+          #"out {"jsonrpc":"2.0","id":1,"result":{"token":"[hidden 4]","name":"ada","profile":{"mails":["[hidden 2]"],"verified":true},"url":"https://hidden5@p.example/x?client_id=i&login_hint=hidden6"}}"#,
         ])
     let permissions = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
     #expect(permissions as? Int == 0o600)

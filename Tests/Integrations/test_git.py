@@ -119,7 +119,7 @@ def test_the_user_name_selects_the_account(house, remote):
     assert tokens["ada"] != tokens["grace"]
     assert remote.person(tokens["grace"])["username"] == "grace"
     code, output, errors = get(house, request(remote, username="nobody"))
-    assert code == 1 and output == "" and "There is no GitLab account nobody" in errors
+    assert code == 1 and output == "" and "There is no GitLab account of this name" in errors
 
 
 def test_an_older_git_gets_no_refresh_token(house, remote):

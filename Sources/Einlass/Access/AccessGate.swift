@@ -26,9 +26,13 @@ struct AccessGate {
     return try await Admission(account: account(), wasGrantedBefore: wasGrantedBefore)
   }
 
-  /// Forgets the decision, so that `admit` asks again.
+  /// Forgets the decision, so that `admit` asks again. A denial stays.
   func forgetGrant() throws(Problem) {
-    try store.resetGrant(request.application, provider.id, .usual)
+    try store.decide(place, .usual) { $0?.state == .denied ? $0 : nil }
+  }
+
+  private var place: AccessGrant.Place {
+    AccessGrant.Place(provider: provider.id, application: request.application)
   }
 
   /// Throws unless access is granted. Returns `false` if the person has just granted it.
@@ -41,7 +45,7 @@ struct AccessGate {
       case .problem(let problem): throw problem
       case .ask(let prompt):
         do throws(Problem) {
-          try await decide(prompt, before: grant)
+          try await decide(prompt, before: grant, among: choices)
           return false
         } catch {
           // Another process has decided meanwhile.
@@ -51,11 +55,18 @@ struct AccessGate {
     }
   }
 
-  /// Asks the person for access and stores the decision. Throws unless access is granted.
-  private func decide(_ prompt: Prompt, before grant: AccessGrant?) async throws(Problem) {
+  /// Asks the person for access and stores the decision. Throws unless access is granted:
+  /// `satisfied` if another process has decided meanwhile, because the prompt was about the former
+  /// decision.
+  private func decide(
+    _ prompt: Prompt, before grant: AccessGrant?, among former: AccountChoices
+  ) async throws(Problem) {
     try store.requireWritable()
-    let granted = AccessRules.grant(
-      .granted, to: request, at: provider, before: grant, now: effects.now())
+    func decision(_ state: AccessGrant.State) -> AccessGrant {
+      AccessRules.grant(
+        state, to: request, at: provider, before: grant, among: former, now: effects.now())
+    }
+    let granted = decision(.granted)
     // If the prompt cannot be shown, the error also lists the prompt that would follow.
     let choices = try store.read { reader throws(Problem) in
       try reader.choices(for: request, at: provider, within: granted)
@@ -63,13 +74,18 @@ struct AccessGate {
     let next = AccessRules.choice(request, at: provider, among: choices)
     let answer = try await ask(prompt, thenPerhaps: next, granting: granted)
     // A refusal of further rights leaves an existing grant unchanged.
-    if let state = answer.decision, state == .granted || grant == nil {
-      try store.setGrant(
-        AccessRules.grant(state, to: request, at: provider, before: grant, now: effects.now()),
-        .usual)
+    guard let state = answer.decision, state == .granted || grant == nil else {
+      throw .accessLeftOpen(provider)
     }
-    guard let decision = answer.decision else { throw .accessLeftOpen(provider) }
-    guard decision == .granted else { throw .accessNotGranted(provider) }
+    let new = decision(state)
+    var isCurrent = false
+    try store.decide(place, .usual) { current in
+      isCurrent = current == grant
+      return isCurrent ? new : current
+    }
+    guard isCurrent else { throw .satisfied }
+    request.decided(new)
+    guard state == .granted else { throw .accessNotGranted(provider) }
   }
 
   /// Returns the present decision and the accounts within it.
@@ -148,6 +164,8 @@ extension Einlass {
     let before = try store.read { reader throws(Problem) in
       try reader.grant(to: request.application, for: provider)
     }
+    // Without a name of the person, an account of another person may be replaced.
+    guard request.account == nil || provider.namesPeople else { return nil }
     return AccessRules.grant(
       bySigningInTo: request.account, request, at: provider, before: before, now: effects.now())
   }

@@ -31,8 +31,7 @@ enum AccessRules {
     let permissions = provider.permissions(asked: request.permissions)
     let audience = request.audience ?? provider.defaultAudience
     let includes = request.includes
-    let isOpen = request.account.map { grant?.allows($0) ?? false } ?? (choices.first != nil)
-    guard let grant, isOpen else {
+    guard let grant, isOpen(request, within: grant, among: choices) else {
       return .ask(
         .grantAccess(
           permissions: permissions, audience: audience, added: permissions, includes: includes))
@@ -48,6 +47,13 @@ enum AccessRules {
     guard !added.isEmpty || isWider || includesMore else { return .granted }
     return .ask(
       .grantAccess(permissions: permissions, audience: audience, added: added, includes: includes))
+  }
+
+  /// Whether the decision opens the account of the request, or some account if it names none.
+  private static func isOpen(
+    _ request: PerformRequest, within grant: AccessGrant?, among choices: AccountChoices
+  ) -> Bool {
+    request.account.map { grant?.allows($0) ?? false } ?? (choices.first != nil)
   }
 
   /// Selects the account. A provider with room for one account asks for its confirmation, any other
@@ -75,22 +81,25 @@ enum AccessRules {
     return .ask(provider.hasOneAccount ? .confirmAccount(first) : selection(of: choices))
   }
 
-  /// Returns the decision to store, with the permissions that were granted before. More rights for
-  /// accounts with access leave the others closed; otherwise the decision is for all accounts.
+  /// Returns the decision to store. More rights for accounts with access are added to the former
+  /// ones, and leave the other accounts closed. A decision that opens further accounts is for all
+  /// of them, and has only the rights that the prompt shows.
+  ///
+  /// - Parameter choices: the accounts within the former decision.
   static func grant(
     _ state: AccessGrant.State, to request: PerformRequest, at provider: Provider,
-    before: AccessGrant?, now: UnixTime
+    before: AccessGrant?, among choices: AccountChoices, now: UnixTime
   ) -> AccessGrant {
+    let before = isOpen(request, within: before, among: choices) ? before : nil
     var permissions = before.map { provider.permissions(asked: $0.permissions) } ?? []
     for permission in provider.permissions(asked: request.permissions)
     where !permissions.contains(where: { sameBytes($0, permission) }) {
       permissions.append(permission)
     }
     let audiences = [request.audience ?? provider.defaultAudience, before?.audience]
-    let isOpen = request.account.map { before?.allows($0) ?? false } ?? true
     return AccessGrant(
       application: request.application, provider: provider.id, state: state,
-      accounts: isOpen ? before?.accounts : nil, permissions: permissions,
+      accounts: before?.accounts, permissions: permissions,
       audience: audiences.compactMap(\.self).max { $0.width < $1.width },
       includes: AccessGrant.Inclusion.allCases.filter {
         request.includes.contains($0) || before?.includes.contains($0) ?? false

@@ -194,14 +194,18 @@ public struct Asker: Sendable {
   public var ask: @Sendable (Prompt) async throws(Problem) -> Answer
   /// Announces a stage to the front end.
   public var report: @Sendable (Stage) -> Void
+  /// Whether the last prompt of the sign-in said that it gives the application access.
+  public var promisedAccess: @Sendable () -> Bool
 
   public init(
     kinds: Set<Prompt.Kind>, ask: @escaping @Sendable (Prompt) async throws(Problem) -> Answer,
-    report: @escaping @Sendable (Stage) -> Void
+    report: @escaping @Sendable (Stage) -> Void,
+    promisedAccess: @escaping @Sendable () -> Bool = { true }
   ) {
     self.kinds = kinds
     self.ask = ask
     self.report = report
+    self.promisedAccess = promisedAccess
   }
 }
 

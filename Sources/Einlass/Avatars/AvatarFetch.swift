@@ -66,7 +66,7 @@ private func avatarAddress(
   _ text: String, from base: WebAddress? = nil
 ) throws(Problem) -> WebAddress {
   let beginning =
-    text.hasPrefix("//") ? "https:" : text.hasPrefix("/") ? base?.origin ?? "" : ""
+    base.map { text.hasPrefix("//") ? "https:" : text.hasPrefix("/") ? $0.origin : "" } ?? ""
   guard let address = try? WebAddress.parse(beginning + text),
     address.scheme == .https, address.port == nil, address.isDomainName
   else {

@@ -292,6 +292,11 @@ extension Provider {
     flow.requests + specialized(for: flow).requests
   }
 
+  /// Whether a sign-in tells the person's identity.
+  var namesPeople: Bool {
+    flows.contains { specialized(for: $0).identity != nil || $0.kind == .passwordSession }
+  }
+
   /// A digest of the parts that decide whose id an answer has: the addresses of all requests, issuers
   /// and keys, and the place of the id.
   var identityDigest: String {

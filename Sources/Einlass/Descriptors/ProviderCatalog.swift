@@ -19,7 +19,8 @@ public struct ProviderCatalog: Sendable, Equatable {
   }
 
   private(set) var entries: [CatalogEntry] = []
-  private var addedIDs: [String] = []
+  /// The ids of the providers that a person or a sign-in has added.
+  public private(set) var addedIDs: Set<String> = []
   /// The catalogue's own providers whose ids were added too, for example because a new version of
   /// einlass describes them.
   private var hidden: [CatalogEntry] = []
@@ -106,7 +107,7 @@ public struct ProviderCatalog: Sendable, Equatable {
   public func adding(_ other: ProviderCatalog) -> ProviderCatalog {
     var result = overlaid(by: other)
     result.hidden += entries.filter { other.holds($0.id) && holdsItself($0.id) }
-    result.addedIDs += other.entries.map(\.id)
+    result.addedIDs.formUnion(other.entries.map(\.id))
     return result
   }
 
@@ -169,7 +170,7 @@ public struct ProviderCatalog: Sendable, Equatable {
   public func withoutAdded(_ id: String) -> ProviderCatalog {
     guard addedIDs.contains(where: { sameBytes($0, id) }) else { return self }
     var result = self
-    result.addedIDs.removeAll { sameBytes($0, id) }
+    result.addedIDs.remove(id)
     guard let own = hidden.firstIndex(where: { sameBytes($0.id, id) }) else {
       result.entries.removeAll { sameBytes($0.id, id) }
       return result

@@ -36,6 +36,8 @@ public struct PerformRequest: Sendable {
   /// The remaining lifetime that the credential must have, in seconds; `nil` for the provider's
   /// margin, usually a minute, as far as the credential can be renewed.
   public var minValiditySeconds: Int64?
+  /// Called after the answer to `grantAccess` has been stored.
+  public var decided: @Sendable (AccessGrant) -> Void = { _ in }
   /// The parameters of the sign-in, if the person has to sign in.
   public var signIn: SignInRequest?
   /// Whether the person signs in when no account works.

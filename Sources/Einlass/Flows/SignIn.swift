@@ -182,7 +182,8 @@ struct SignIn {
         if var renewed = try await renew(id, with: stored, identity, isReported: reported != nil) {
           renewed.identity = reported
           renewed.person = person(reported, of: renewed.account, by: flow.kind)
-          grantAccess(to: &renewed, by: flow.kind)
+          // Otherwise the account may be that of another person.
+          if reported != nil { grantAccess(to: &renewed, by: flow.kind, asker) }
           return renewed
         }
         continue
@@ -195,7 +196,7 @@ struct SignIn {
         var added = try store.add(new, .usual)
         added.identity = reported
         added.person = person(reported, of: added.account, by: flow.kind)
-        grantAccess(to: &added, by: flow.kind)
+        grantAccess(to: &added, by: flow.kind, asker)
         return added
       } catch {
         guard error.reason == .accountExists else { throw error }
@@ -210,8 +211,10 @@ struct SignIn {
   }
 
   /// Grants the application the account that the person has just signed in to.
-  private func grantAccess(to added: inout AccountStore.Added, by kind: FlowKind) {
-    guard grantsAccess, !kind.isSilent else { return }
+  private func grantAccess(
+    to added: inout AccountStore.Added, by kind: FlowKind, _ asker: Asker
+  ) {
+    guard grantsAccess, !kind.isSilent, asker.promisedAccess() else { return }
     let place = AccessGrant.Place(provider: provider.id, application: request.application)
     let (account, now) = (added.account, effects.now())
     var granted: AccessGrant?

@@ -68,7 +68,7 @@ extension Einlass {
     let preferred = request.folders.account(of: provider.id, in: request.folder)
     if let name = request.account ?? resolution.service?.account ?? preferred {
       guard let named = try self.account(named: name, at: provider, patience) else {
-        resolution.explanation.problem = .unknownAccount(named: name, at: provider)
+        resolution.explanation.problem = .unknownName(at: provider)
         return resolution
       }
       question.account = named.id
@@ -209,10 +209,10 @@ extension Problem {
   }
 
   /// No account of the provider has this id or user name.
-  static func unknownAccount(named name: String, at provider: Provider) -> Problem {
+  static func unknownName(at provider: Provider) -> Problem {
     Problem(
       .unknownAccount,
-      "There is no \(provider.name) account \(presentable(name)). Sign in to it, or choose an account from accounts.list.",
+      "There is no \(provider.name) account of this name. Sign in to it, or choose an account from accounts.list.",
       provider: provider.id, hint: .init("accounts.list", ["provider": provider.id]))
   }
 }

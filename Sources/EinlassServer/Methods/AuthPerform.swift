@@ -108,6 +108,12 @@ extension Server {
       includesRefreshToken: params[ChoiceParams.includeRefreshToken])
     request.minValiditySeconds = params[.minValiditySeconds]
     request.applicationTitle = frontEnd.title
+    request.decided = { [weak self] grant in
+      self?.audit.note(
+        AuditEvent(
+          application: grant.application, method: "auth.perform", provider: grant.provider,
+          includes: grant.includes, subject: grant.application, state: grant.state.rawValue))
+    }
     var signIn = signInRequest(params, of: frontEnd, at: provider, by: "auth.perform")
     (signIn.permissions, signIn.audience) = (request.permissions, request.audience)
     request.signIn = signIn

@@ -127,7 +127,7 @@ extension Announcer {
   }
 
   /// Announces changes of providers; `nil` if any may have changed.
-  func announceProviders(_ changes: [(provider: String, change: ProviderChange)]?) {
+  func announceProviders(_ changes: [AddedProviders.Change]?) {
     guard changes?.isEmpty != true else { return }
     let isListed = (changes?.count ?? .max) <= StoreChanges.limit
     let listed = (isListed ? changes ?? [] : []).map { (provider, change) -> JSONValue in

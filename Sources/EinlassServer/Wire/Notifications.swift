@@ -23,6 +23,7 @@ let notifications: [NotificationDescriptor] = [
     params: [
       .required("flow", .identifier, "The flow's id."),
       .optional("account", .identifier, "After success: the account's id."),
+      .optional("created", .boolean, "As in the result of accounts.signIn."),
       .optional("emailVerified", .boolean, "As in the result of accounts.signIn."),
       .optional("profile", .map(.any, hasAnyNames: true), "As in the result of accounts.signIn."),
       .optional("credential", .reference("Credential"), "After success: the credential."),

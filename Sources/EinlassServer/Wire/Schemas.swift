@@ -74,11 +74,18 @@ var documentedComponents: [String: Schema] {
 
 /// The members with names and addresses of people, which a trace replaces by placeholders. The text
 /// of a provider's error belongs to them, because it may name a person.
-let personalMembers = [
+private let personalMembers = [
   "username", "displayName", "screenName", "email", "subject", "avatar", "photo", "profile",
-  "loginHint", "credential.id", "credential.name", "identity.id", "identity.name", "expect.id",
-  "text",
+  "loginHint", "claims", "credential.id", "credential.name", "identity.id", "identity.name",
+  "expect.id", "text",
 ]
+
+/// Whether a trace replaces a member by a placeholder, because it has the name or address of a
+/// person. An account may be named by either in place of its id.
+let isPersonal: MemberTest = { parent, name, value in
+  personalMembers.contains { sameBytes($0, name) || sameBytes($0, parent + "." + name) }
+    || name == "account" && value.string?.hasPrefix("a_") == false
+}
 
 /// The shared types. A trace hides what they do not describe.
 let components: [String: Schema] = [

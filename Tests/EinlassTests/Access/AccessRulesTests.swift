@@ -214,7 +214,7 @@ struct AccessRulesTests {
       permissions: [], audience: nil, added: [], includes: [.refreshToken])
     #expect(access == (isAsked ? .ask(question) : .granted))
     let after = AccessRules.grant(
-      .granted, to: request, at: Self.many, before: before, now: 9)
+      .granted, to: request, at: Self.many, before: before, among: accounts(1), now: 9)
     #expect(after.includes == (isWanted ? [.refreshToken] : granted))
   }
 
@@ -225,7 +225,7 @@ struct AccessRulesTests {
       to: request {
         $0.permissions = ["b", "a"]
         $0.audience = .onlyMe
-      }, at: Self.one, before: grant(.granted, ["a"], .friends), now: 9)
+      }, at: Self.one, before: grant(.granted, ["a"], .friends), among: accounts(1), now: 9)
     #expect(grant.permissions == ["a", "b"])
     #expect(grant.audience == .friends)
     #expect(grant.changedAt == 9)
@@ -272,9 +272,29 @@ struct AccessRulesTests {
       $0.account = named.map(Account.ID.init(rawValue:))
       $0.includesRefreshToken = true
     }
-    let after = AccessRules.grant(.granted, to: request, at: Self.many, before: before, now: 9)
+    let after = AccessRules.grant(
+      .granted, to: request, at: Self.many, before: before, among: accounts(1), now: 9)
     #expect(after.accounts == (isLimited ? before.accounts : nil))
     #expect(after.includes == [.refreshToken])
+  }
+
+  @Test(
+    "The answer about another account has no right of the former grant that the prompt does not show",
+    arguments: [("a_u0", true), ("a_u1", false)])
+  func rightsOfAnotherAccount(named: String, keepsRights: Bool) {
+    var before = grant(.granted, ["a"], .friends)
+    before.accounts = [Account.ID(rawValue: "a_u0")]
+    before.includes = [.refreshToken]
+    let request = request {
+      $0.account = Account.ID(rawValue: named)
+      $0.permissions = ["b"]
+      $0.audience = .onlyMe
+    }
+    let after = AccessRules.grant(
+      .granted, to: request, at: Self.one, before: before, among: accounts(1), now: 9)
+    #expect(after.permissions == (keepsRights ? ["a", "b"] : ["b"]))
+    #expect(after.audience == (keepsRights ? .friends : .onlyMe))
+    #expect(after.includes == (keepsRights ? [.refreshToken] : []))
   }
 
   /// The accounts that the application has after a sign-in to `new`; `nil` if the grant stays.

@@ -1870,6 +1870,7 @@ class AuthCompletedParamsAlways(TypedDict):
 class AuthCompletedParams(AuthCompletedParamsAlways, total=False):
     """The outcome of a detached flow, exactly once."""
     account: str
+    created: bool
     emailVerified: bool
     profile: Dict[str, Any]
     credential: Credential

@@ -2712,6 +2712,8 @@ export interface AuthCompletedParams {
   /** After success: the account's id. */
   account?: string;
   /** As in the result of accounts.signIn. */
+  created?: boolean;
+  /** As in the result of accounts.signIn. */
   emailVerified?: boolean;
   /** As in the result of accounts.signIn. */
   profile?: Record<string, unknown>;
