@@ -1,17 +1,15 @@
 """Spawns einlass, sends it requests, answers its prompts and closes it.
 
-    with Client(["einlass"], prompts={"selectAccount": pick}) as einlass:
+    with Client(prompts={"selectAccount": pick}) as einlass:
         einlass.initialize("my-editor")
         result = einlass.request("auth.perform", {"provider": "twitter"})
 
 A message is one line of JSON. Responses are matched by id, in any order. Notification functions run in order of
-arrival on a thread of their own. Prompts are asked one after the other on another thread.
+arrival on a thread of their own. Prompts are asked one after the other on another thread, or `together`.
 """
 
 from __future__ import annotations
 
-import json
-import logging
 import os
 import queue
 import subprocess
@@ -19,36 +17,17 @@ import threading
 from collections import deque
 from concurrent.futures import Future, InvalidStateError
 from concurrent.futures import TimeoutError as FutureTimeout
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
+from .find import find_einlass
 from .protocol_types import InitializeResult
+from .wire import Answer as Answer
+from .wire import EinlassError as EinlassError
+from .wire import Lines, Params, answer_after, error_of, from_line, hello, log, to_answer, to_line
+from .wire import ServerGone as ServerGone
 
-log = logging.getLogger("einlass")
-
-Params = Mapping[str, Any]
-#: The answer to a prompt: the members of "accept", or True for none; False declines; None cancels.
-Answer = Union[Params, bool, None]
 PromptFunction = Callable[[Dict[str, Any]], Answer]
 NotificationFunction = Callable[[Dict[str, Any]], None]
-
-
-class EinlassError(Exception):
-    """An error response. Programs switch on `reason`, people read `message`."""
-
-    def __init__(self, code: int, reason: str, data: Optional[Params], message: str) -> None:
-        super().__init__(f"{message} ({reason}, {code})")
-        self.code = code
-        self.reason = reason
-        self.data = dict(data or {})
-        self.message = message
-
-
-class ServerGone(EinlassError):
-    """The server ended, or was closed, before it answered. `data` has `exitCode` and the last `log` lines."""
-
-    def __init__(self, exit_code: Optional[int], last_lines: Sequence[str]) -> None:
-        data = {"exitCode": exit_code, "log": list(last_lines), "retryable": True}
-        super().__init__(0, "serverGone", data, f"einlass ended before it answered (exit code {exit_code})")
 
 
 class Call:
@@ -83,13 +62,16 @@ class Client:
 
     def __init__(
         self,
-        command: Sequence[str] = ("einlass",),
+        command: Optional[Sequence[str]] = None,
         *,
         prompts: Optional[Mapping[str, PromptFunction]] = None,
         on_log: Optional[Callable[[str], None]] = None,
         env: Optional[Mapping[str, str]] = None,
         pass_fds: Sequence[int] = (),
+        together: bool = False,
     ) -> None:
+        """Starts `command`, or the einlass of `find_einlass`. `together`: each prompt is asked on a thread of its own,
+        as soon as it opens."""
         self.prompts: Dict[str, PromptFunction] = dict(prompts or {})
         self._listeners: Dict[str, List[NotificationFunction]] = {}
         self._calls: Dict[int, Call] = {}
@@ -102,9 +84,10 @@ class Client:
         self._notifications: queue.SimpleQueue[Optional[Dict[str, Any]]] = queue.SimpleQueue()
         self._questions: queue.SimpleQueue[Optional[Dict[str, Any]]] = queue.SimpleQueue()
         self._open_prompts: set[str] = set()
+        self._together = together
         # A session of its own, so that Ctrl-C in a terminal reaches only this program, which then closes the server.
         self.process = subprocess.Popen(
-            list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            list(command or [find_einlass()]), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             bufsize=0, env=None if env is None else dict(env), pass_fds=tuple(pass_fds), start_new_session=True,
         )
         self._reader, self._log_reader = self._thread(self._read), self._thread(self._read_log)
@@ -121,13 +104,7 @@ class Client:
     def initialize(self, name: str, *, timeout: Optional[float] = None, **params: Any) -> InitializeResult:
         """Sends `initialize`. Access is granted to the application `name`. Declares the prompts that have a function;
         further members (`title`, `applications`, `locale`) are passed on."""
-        hello: Dict[str, Any] = {
-            "protocolVersion": 1, "client": {"name": name}, "processId": os.getpid(),
-            "capabilities": {"prompts": sorted(self.prompts)},
-        }
-        if "title" in params:
-            hello["client"]["title"] = params.pop("title")
-        result: InitializeResult = self.request("initialize", {**hello, **params}, timeout)
+        result: InitializeResult = self.request("initialize", hello(name, self.prompts, params), timeout)
         return result
 
     def request(self, method: str, params: Optional[Params] = None, timeout: Optional[float] = None) -> Any:
@@ -194,7 +171,7 @@ class Client:
     # Lines out
 
     def _send(self, message: Dict[str, Any]) -> bool:
-        line = json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")).encode() + b"\n"
+        line = to_line(message)
         with self._writing:
             pipe = self.process.stdin
             if pipe is None or pipe.closed:
@@ -210,49 +187,35 @@ class Client:
     # Lines in
 
     def _read(self) -> None:
-        """Splits on LF bytes alone, because U+2028 and other separators are ordinary text inside a line."""
         assert self.process.stdout is not None
-        descriptor, buffer = self.process.stdout.fileno(), bytearray()
+        descriptor, lines = self.process.stdout.fileno(), Lines()
         while chunk := os.read(descriptor, 65536):
-            buffer += chunk
-            if b"\n" in chunk:
-                *lines, buffer = buffer.split(b"\n")
-                for line in lines:
-                    self._receive(bytes(line))
+            for line in lines.feed(chunk):
+                self._receive(line)
         self.process.stdout.close()
         self._end()
 
     def _receive(self, line: bytes) -> None:
-        try:
-            message = json.loads(line)
-        except ValueError:
-            log.warning("not JSON: %d bytes", len(line))
-            return
-        if not isinstance(message, dict):
+        message = from_line(line)
+        if message is None:
             return
         if "method" not in message:
-            self._answered(message.get("id"), message.get("result"), message.get("error"))
+            self._answered(message)
             return
-        params = message.get("params")
-        params = params if isinstance(params, dict) else {}
         if message["method"] == "prompt.opened":
-            self._open_prompts.add(str(params.get("prompt")))
+            self._open_prompts.add(str(message["params"].get("prompt")))
         elif message["method"] == "prompt.closed":
-            self._open_prompts.discard(str(params.get("prompt")))
-        self._notifications.put({"method": message["method"], "params": params})
+            self._open_prompts.discard(str(message["params"].get("prompt")))
+        self._notifications.put(message)
 
-    def _answered(self, identifier: object, result: Any, error: Any) -> None:
+    def _answered(self, message: Params) -> None:
+        identifier = message.get("id")
         with self._lock:
             call = self._calls.pop(identifier, None) if isinstance(identifier, int) else None
         if call is None:
             log.warning("an answer without a request: %r", identifier)
-        elif isinstance(error, dict):
-            code, data = error.get("code"), error.get("data")
-            data = data if isinstance(data, dict) else {}
-            reason, message = str(data.get("reason", "unknown")), str(error.get("message", ""))
-            call._settle(error=EinlassError(code if isinstance(code, int) else 0, reason, data, message))
         else:
-            call._settle(result)
+            call._settle(message.get("result"), error_of(message))
 
     def _end(self) -> None:
         try:
@@ -273,13 +236,10 @@ class Client:
         """Drains stderr all the time, because a full log pipe blocks the server."""
         assert self.process.stderr is not None
         with self.process.stderr as pipe:
-            rest = b""
+            lines = Lines(longest=65536)
             while chunk := os.read(pipe.fileno(), 65536):  # the pipe is unbuffered: readline would read single bytes
-                *lines, rest = (rest + chunk).split(b"\n")
-                if len(rest) > 65536:
-                    lines, rest = [*lines, rest], b""
-                self._logged(lines)
-            self._logged([rest] if rest else [])
+                self._logged(lines.feed(chunk))
+            self._logged(lines.end())
 
     def _logged(self, lines: Sequence[bytes]) -> None:
         for line in lines:
@@ -300,25 +260,30 @@ class Client:
                 except Exception:
                     log.exception("a listener of %s failed", message["method"])
             if message["method"] == "prompt.opened":  # asked after the earlier notifications were delivered
-                self._questions.put(message["params"])
+                if self._together:
+                    threading.Thread(target=self._ask_one, args=(message["params"],), daemon=True).start()
+                else:
+                    self._questions.put(message["params"])
         self._questions.put(None)
 
     def _ask(self) -> None:
         while (prompt := self._questions.get()) is not None:
-            identifier = str(prompt.get("prompt"))
-            if identifier not in self._open_prompts:
-                continue  # closed during the answer to an earlier prompt
-            answer: Answer = None
-            function = self.prompts.get(str(prompt.get("kind")))
-            try:
-                answer = function(prompt) if function else None
-            except Exception:
-                log.exception("the function for %s failed", prompt.get("kind"))
-            action = "cancel" if answer is None else "decline" if answer is False else "accept"
-            members = answer if isinstance(answer, Mapping) else {}
-            try:
-                self.request("prompt.answer", {**members, "prompt": identifier, "action": action})
-            except EinlassError as error:  # closed meanwhile, or the choice was not offered
-                log.warning("prompt %s: %s", identifier, error)
-                if error.reason in ("invalidChoice", "invalidParams"):
-                    self.start("prompt.answer", {"prompt": identifier, "action": "cancel"})
+            self._ask_one(prompt)
+
+    def _ask_one(self, prompt: Dict[str, Any]) -> None:
+        identifier = str(prompt.get("prompt"))
+        if identifier not in self._open_prompts:
+            return  # closed during the answer to an earlier prompt
+        answer: Answer = None
+        function = self.prompts.get(str(prompt.get("kind")))
+        try:
+            answer = function(prompt) if function else None
+        except Exception:
+            log.exception("the function for %s failed", prompt.get("kind"))
+        if identifier not in self._open_prompts:
+            return  # closed by itself meanwhile
+        try:
+            self.request("prompt.answer", to_answer(identifier, answer))
+        except EinlassError as error:
+            if again := answer_after(identifier, error):
+                self.start("prompt.answer", again)

@@ -20,7 +20,7 @@ from .protocol_types import (
     VerifyResult,
 )
 from .questions import ByItself, Questions
-from .tokens import find_einlass
+from .find import find_einlass
 from .text import accounts_table, clean, masked, members, say, show_progress, table
 
 ABOUT = """\

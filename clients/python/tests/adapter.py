@@ -45,7 +45,7 @@ def main():
     def closed(params):
         answers[params["prompt"]].put(None)  # the dialog goes away
 
-    with Client([find_einlass()], prompts=dict.fromkeys(kinds, ask)) as client:
+    with Client([find_einlass()], prompts=dict.fromkeys(kinds, ask), together=True) as client:
         client.on("prompt.closed", closed)
         for method in {step["hear"] for step in steps if "hear" in step}:
             client.on(method, lambda params, method=method: heard[method].put(params))

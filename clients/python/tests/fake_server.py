@@ -58,6 +58,7 @@ def handle(message):
         held.append(i)
         send(note("hanging"))
     elif method == "$/cancelRequest":
+        send(note("cancelling", id=params["id"]))
         if params["id"] in held:
             send({"id": params["id"], "error": {"code": -32800, "message": "Cancelled.",
                                                 "data": {"reason": "cancelled", "retryable": False}}})
@@ -76,6 +77,15 @@ def handle(message):
     elif method == "ask":
         held.append(i)
         send(prompt("p_1", params["kind"]))
+    elif method == "askAndClose":  # the prompt closes by itself after the next request
+        held.append(i)
+        send(prompt("p_1"))
+    elif method == "close":
+        send(note("prompt.closed", prompt="p_1", outcome="satisfied"), {"id": held.pop(), "result": "satisfied"},
+             {"id": i, "result": {}})
+    elif method == "askTwo":
+        held.append(i)
+        send(prompt("p_1", "openURL"), prompt("p_2"))
     elif method == "askTwoAndCloseOne":
         held.append(i)
         send(prompt("p_1"), prompt("p_2"), note("prompt.closed", prompt="p_2", outcome="satisfied"))

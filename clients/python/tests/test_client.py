@@ -179,6 +179,37 @@ def test_a_prompt_that_was_closed_meanwhile_is_not_shown():
     assert shown == ["p_1"]
 
 
+def test_prompts_are_asked_together_if_wanted():
+    second, closed = threading.Event(), threading.Event()
+
+    def pick(prompt):
+        second.set()
+        closed.wait(PATIENCE)
+
+    prompts = {"openURL": lambda prompt: second.wait(PATIENCE), "selectAccount": pick}
+    with Client(FAKE, prompts=prompts, together=True) as client:
+        client.on("prompt.closed", lambda params: closed.set())
+        assert client.request("askTwo", timeout=PATIENCE) == {"prompt": "p_1", "action": "accept"}
+
+
+def test_a_prompt_that_closes_by_itself_gets_no_answer(caplog):
+    shown, closed = threading.Event(), threading.Event()
+
+    def pick(prompt):
+        shown.set()
+        assert closed.wait(PATIENCE)
+        return {"account": "a_1"}
+
+    with Client(FAKE, prompts={"selectAccount": pick}) as client:
+        client.on("prompt.closed", lambda params: closed.set())
+        call = client.start("askAndClose")
+        assert shown.wait(PATIENCE)
+        client.request("close", timeout=PATIENCE)
+        assert call.result(PATIENCE) == "satisfied"
+        assert client.request("echo", {}, PATIENCE) == {}
+    assert not caplog.records  # an answer would have been refused with a warning
+
+
 def test_close_ends_the_server_by_closing_its_input():
     client = Client(FAKE)
     assert client.request("echo", {}, PATIENCE) == {}
