@@ -24,13 +24,14 @@ from .find import find_einlass
 from .text import accounts_table, clean, masked, members, say, show_progress, table
 
 ABOUT = """\
-Sign in with the accounts in einlass's store.
+Sign in, and use the accounts in einlass's store.
 
   providers             the known providers
   accounts [PROVIDER]   the accounts in the store
   add [FILE]            add accounts: the params of accounts.add as JSON, one object, a list of them,
                         or one per line; from FILE or standard input, never from the command line
-  sign-in PROVIDER      get this application a credential of one of the accounts
+  sign-in PROVIDER      get this application a credential of one of the accounts; without an account, sign in
+                        to one in the browser, or with a code (--flow deviceCode)
   verify PROVIDER       ask the provider whether a credential is valid: that of --account, or one as
                         JSON from FILE or standard input (the output of `sign-in --json --show-secrets`)
   access [PROVIDER ACTION]
@@ -41,7 +42,8 @@ EPILOGUE = """\
 On a terminal the program asks for access to the accounts, for the account and for its confirmation.
 With --yes it asks nothing: it grants access, and chooses and confirms the first offered account (the
 last used one). Without a terminal and without --yes a question is an error, and its next step is an
-answer in advance (--account, --confirm, access PROVIDER grant).
+answer in advance (--account, --confirm, access PROVIDER grant). --flow deviceCode needs no terminal for
+its code. With `pip install einlass[qr]` the code is there for a camera too.
 
 Results go to standard output, everything else to standard error. Exit code 0: done; 1: a problem, with
 its next step printed; 2: the command line is wrong.
@@ -129,9 +131,13 @@ def sign_in(client: Client, options: argparse.Namespace) -> Any:
     if options.permission:
         params["permissions"] = options.permission
     if options.server or options.username:
-        own = {"server": options.server, "username": options.username, "signIn": "ifNeeded"}
+        own = {"server": options.server, "username": options.username}
         params.update((name, value) for name, value in own.items() if value)
         params["acceptUntrustedCertificates"] = sys.stdin.isatty()
+    if options.flow:
+        params["flowKind"] = options.flow
+    if options.server or options.username or options.flow or sys.stdin.isatty() and not options.yes:
+        params["signIn"] = "ifNeeded"
     if options.confirm:
         params["confirm"] = True
     if options.deadline:
@@ -227,6 +233,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     one.add_argument("--selection", choices=["always", "whenMany"],
                      help="ask for the account always (default) or only if there are several")
     one.add_argument("--permission", action="append", metavar="NAME", help="ask for this permission (may be repeated)")
+    one.add_argument("--flow", metavar="KIND", help="the way to sign in: authorizationCode, deviceCode, oauth1 or "
+                     "passwordSession (default: the provider's first one)")
+    one.add_argument("--remember", action="store_true", help="keep the password of --server in the store")
     one.add_argument("--server", metavar="ADDRESS", help="log in at this server of your own, for a provider such as fcsdk")
     one.add_argument("--username", metavar="NAME", help="the user name there (default: asked for)")
     one.add_argument("--audience", choices=["onlyMe", "friends", "everyone"])
@@ -262,14 +271,11 @@ def server_command(options: argparse.Namespace) -> List[str]:
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     options = parse(sys.argv[1:] if arguments is None else arguments)
-    asker: Any = ByItself() if getattr(options, "yes", False) else Questions() if sys.stdin.isatty() else None
-    prompts: Dict[str, Any] = {} if asker is None else {
-        "grantAccess": asker.grant_access,
-        "selectAccount": asker.select_account,
-        "confirmAccount": asker.confirm_account,
-    }
-    if isinstance(asker, Questions):
-        prompts.update(enterPassword=asker.enter_password, trustCertificate=asker.trust_certificate)
+    questions = Questions(getattr(options, "remember", False))
+    asker: Any = ByItself() if getattr(options, "yes", False) else questions if sys.stdin.isatty() else None
+    prompts: Dict[str, Any] = {} if asker is None else asker.prompts()
+    if getattr(options, "flow", None) == "deviceCode":
+        prompts.setdefault("deviceCode", questions.device_code)  # it only shows something
     try:
         command = server_command(options)
     except FileNotFoundError as error:
@@ -283,6 +289,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         return 1
     try:
         with client:
+            client.on("prompt.closed", lambda params: questions.keyboard.close(str(params.get("prompt"))))
             client.initialize(options.application, timeout=PATIENCE)
             result, text = options.work(client, options)
     except EinlassError as error:
@@ -300,6 +307,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     except KeyboardInterrupt:
         say("\nCancelled.")
         return 1
+    finally:
+        questions.keyboard.restore()
     print(json.dumps(shown(result, options), ensure_ascii=False, indent=2) if options.json else text)
     verdict = result.get("verification", result) if isinstance(result, dict) else {}
     return 0 if verdict.get("valid", True) else 1

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import sys
-from typing import Any, Iterable, List, Mapping, Sequence
+from typing import Any, Iterable, List, Mapping, Optional, Sequence
 
 STAGES = {
     "access": "checking access",
@@ -76,3 +78,21 @@ def plain(value: Any) -> str:
     if isinstance(value, list) and all(isinstance(element, str) for element in value):
         return ", ".join(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def qr_code(text: str) -> Optional[str]:
+    """Returns lines with a QR code; None without the package segno (`pip install einlass[qr]`), and if the terminal is
+    too narrow or cannot show it."""
+    try:
+        import segno
+
+        code = segno.make(text, error="l", micro=False)
+        "\u2580\u2584\u2588".encode(sys.stderr.encoding)
+        if not sys.stderr.isatty() or code.symbol_size(border=2)[0] > os.get_terminal_size(sys.stderr.fileno()).columns:
+            return None
+    except (ImportError, UnicodeError, ValueError):
+        return None
+    drawing = io.StringIO()
+    code.terminal(drawing, border=2, compact=True)
+    # White on black in every theme, because not every camera reads an inverted code.
+    return "\n".join(f"\x1b[97;40m{line}\x1b[0m" for line in drawing.getvalue().splitlines())

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from einlass import questions, terminal
+from einlass import browser, keyboard, questions, terminal, text
 from einlass.next_steps import NEXT_STEPS
 
 FAKE = f"{sys.executable} {Path(__file__).with_name('fake_server.py')} --flow"
@@ -47,27 +47,92 @@ def run_on_a_terminal(*arguments, typed):
     return child.returncode, output, (shown + screen).decode()
 
 
+@pytest.fixture
+def ask(monkeypatch):
+    """Returns a function that asks a prompt. The replies are typed; None stands for a prompt that closes meanwhile."""
+    def ask(prompt, *replies, remember=False):
+        given = iter(replies)
+
+        def line(self, question, hidden=False):
+            reply = next(given)
+            if reply is None:
+                raise keyboard.Closed
+            assert hidden is ("assword" in question or "assphrase" in question or "Once more" in question)
+            return reply
+
+        monkeypatch.setattr(keyboard.Keyboard, "line", line)
+        asked = questions.Questions(remember)
+        answer = asked.prompts()[prompt["kind"]]({"prompt": "p_1", "applicationTitle": "Editor", **prompt})
+        assert next(given, "all were asked") == "all were asked"
+        return answer, asked.cancelled
+    monkeypatch.setenv("DISPLAY", "")
+    monkeypatch.setenv("WAYLAND_DISPLAY", "")
+    return ask
+
+
 @pytest.mark.parametrize("replies, answer", [
     (["y"], True), (["n"], None), ([""], None), (["perhaps", "y"], True)])
-def test_a_key_is_accepted_only_by_a_yes(monkeypatch, capsys, replies, answer):
-    given = iter(replies)
-    monkeypatch.setattr(questions, "ask_line", lambda question: next(given))
-    prompt = {"host": "pbx.example.com", "port": 8443, "publicKey": "sha256//NEW", "formerPublicKey": "sha256//OLD",
-              "fault": "selfSigned", "certificateEndsAt": 1893456000}
-    assert questions.Questions().trust_certificate(prompt) is answer
+def test_a_key_is_accepted_only_by_a_yes(ask, capsys, replies, answer):
+    prompt = {"kind": "trustCertificate", "host": "pbx.example.com", "port": 8443, "publicKey": "sha256//NEW",
+              "formerPublicKey": "sha256//OLD", "fault": "selfSigned", "certificateEndsAt": 1893456000}
+    assert ask(prompt, *replies)[0] is answer
     shown = capsys.readouterr().err
     assert "sha256//NEW" in shown and "sha256//OLD" in shown and "2030-01-01" in shown and "but itself" in shown
 
 
-@pytest.mark.parametrize("username, typed, answer", [
-    ("ada", "PASSWORD", {"username": "ada", "password": "PASSWORD"}), ("ada", "", None), (None, "PASSWORD", None)])
-def test_a_password_is_entered_without_an_echo(monkeypatch, capsys, username, typed, answer):
-    monkeypatch.setattr(questions, "ask_line", lambda question: "")
-    monkeypatch.setattr(questions.getpass, "getpass", lambda question, stream: typed)
-    asked = questions.Questions()
-    prompt = {"server": "http://pbx.example.com", "host": "pbx.example.com", "username": username, "secure": False}
-    assert asked.enter_password(prompt) == answer and asked.cancelled is (answer is None)
+@pytest.mark.parametrize("username, replies, remember, answer", [
+    ("ada", ["PASSWORD "], False, {"username": "ada", "password": "PASSWORD "}),
+    ("ada", ["PASSWORD"], True, {"username": "ada", "password": "PASSWORD", "remember": True}),
+    (None, ["bob", "PASSWORD"], False, {"username": "bob", "password": "PASSWORD"}),
+    ("ada", [""], False, None), (None, [""], False, None)])
+def test_a_password_is_entered(ask, capsys, username, replies, remember, answer):
+    prompt = {"kind": "enterPassword", "server": "http://pbx.example.com", "host": "pbx.example.com",
+              "username": username, "secure": False, "mayRemember": True}
+    assert ask(prompt, *replies, remember=remember) == (answer, answer is None)
     assert "plain http" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("prompt, replies, answer, shown", [
+    ({"kind": "openURL", "url": "https://a.example/?b=c&d", "host": "a.example", "grantsAccess": True,
+      "permissions": ["email"], "audience": "friends"}, [], True,
+     ["Editor may use the account", "email", "friends", "a.example", "https://a.example/?b=c&d"]),
+    ({"kind": "openURL", "url": "https://a.example/", "host": "a.example", "resource": "https://r.example"}, [], True,
+     ["Editor asks for a token for https://r.example"]),
+    ({"kind": "openURL", "url": "https://a.example/", "host": "a.example", "returningTo": "com.x:/cb"},
+     [" <com.x:/cb?code=1> "], {"redirectURL": "com.x:/cb?code=1"}, ["com.x:/cb"]),
+    ({"kind": "deviceCode", "verificationUri": "https://a.example/device", "userCode": "AB\x1b[2J", "host": "a.example",
+      "grantsAccess": True}, [], True, ["https://a.example/device", "AB\ufffd[2J", "Editor may use the account"]),
+    ({"kind": "enterVerifier", "expects": "pin", "again": True}, [" 123 "], {"text": "123"}, ["does not fit"]),
+    ({"kind": "enterVerifier", "expects": "redirectURL"}, ["'http://127.0.0.1:1/?code=a'"],
+     {"text": "http://127.0.0.1:1/?code=a"}, ["another machine"]),
+    ({"kind": "enterVerifier", "expects": "redirectURL"}, [""], None, []),
+    ({"kind": "enterPassphrase", "purpose": "export", "path": "/a/file", "new": True}, ["one ", "two", "one ", "one "],
+     {"passphrase": "one "}, ["protects /a/file", "differ"]),
+    ({"kind": "enterPassphrase", "purpose": "keySlot", "path": "/a/store", "again": True}, ["one"],
+     {"passphrase": "one"}, ["opens the store /a/store", "does not fit"]),
+    ({"kind": "enterPassphrase", "purpose": "import", "path": "/a/file"}, [""], None, []),
+    ({"kind": "replaceAccount", "providerName": "Sequencing", "accounts": [{"account": "a_1", "username": "x"}]}, ["N"],
+     True, ["Sequencing does not name"]),
+    ({"kind": "replaceAccount", "accounts": [{"account": "a_1", "username": "x"}]}, ["2", "1"], {"account": "a_1"}, []),
+    ({"kind": "selectAccount", "accounts": [{"account": "a_1", "username": "x"}]}, ["n", "1"], {"account": "a_1"}, []),
+])
+def test_each_kind_of_prompt_is_shown_and_answered(ask, capsys, prompt, replies, answer, shown):
+    assert ask(prompt, *replies) == (answer, answer is None)
+    screen = capsys.readouterr().err
+    assert "\x1b" not in screen
+    for text in shown:
+        assert text in screen
+
+
+def test_a_prompt_that_closes_is_neither_answered_nor_cancelled_by_the_person(ask):
+    assert ask({"kind": "enterVerifier", "expects": "pin"}, None) == (None, False)
+
+
+def test_there_is_a_question_for_each_kind_of_the_protocol():
+    schema = json.loads((ERRORS.parent / "openrpc.json").read_text())
+    opened = next(method for method in schema["methods"] if method["name"] == "prompt.opened")
+    kind = next(param for param in opened["params"] if param["name"] == "kind")["schema"]
+    assert sorted(questions.Questions().prompts()) == sorted(kind["enum"])
 
 
 def test_accounts_are_listed_over_all_pages_without_control_characters():
