@@ -63,9 +63,8 @@ def test_sign_in_returns_a_credential_that_verifies(run, provider):
     assert run("verify", provider, "--account", result["account"])[0] == 0
 
 
-@pytest.mark.parametrize("program", [(sys.executable, "-m", "einlass", "sign-in"), (CLIENTS / "bash/sign-in",)])
-def test_without_an_account_the_command_that_signs_in_is_named(run, program):
-    code, output, errors = run("vimeo", program=program)
+def test_without_an_account_and_a_terminal_the_command_that_signs_in_is_named(run):
+    code, output, errors = run("sign-in", "vimeo")
     command = re.search(r"einlassctl sign-in vimeo .*--store ([^\s)]+)", errors)
     assert (code, output) == (1, "") and command, errors
     assert command[1].endswith("store/accounts.db")
@@ -104,6 +103,12 @@ def test_bash_signs_in(run):
     assert code == 0, errors
     assert json.loads(output)["credential"]["screenName"] == "ada"
     assert "error" not in errors  # the client read the output to its end, so no write of the server failed
+
+
+def test_bash_names_the_next_step_with_the_options_in_use(run):
+    code, output, errors = run(stdin="n\n", program=[CLIENTS / "bash/sign-in", "twitter"])
+    assert (code, output) == (1, "") and "accessNotGranted, 1002" in errors
+    assert re.search(r"^next: einlassctl access reset bash twitter --store \S+store/accounts\.db ", errors, re.M), errors
 
 
 def test_a_person_logs_in_at_a_server_of_their_own(run):
