@@ -21,9 +21,6 @@ KIT = ROOT / "protocol/conformance"
 PERL = KIT / "example/client.pl"
 #: Without the packages of this environment: the kit needs the standard library alone.
 PYTHON = [sys.executable, "-S", "-E"]
-#: The Python client asks one prompt after the other, so a second prompt cannot be answered before the first.
-ONE_AFTER_THE_OTHER = {"prompts/two-open", "prompt.answer/different-policies",
-                       "accounts.signIn/pasted-address-does-not-fit"}
 
 
 def kit(*arguments, folder=KIT, seconds=900):
@@ -120,14 +117,6 @@ def test_a_broken_client_fails_the_right_cases(tmp_path, old, new, broken):
     cases = only("wire/any-order", "wire/characters", "end/*", "compatibility/prompt", "cancel/*", "prompts/decline")
     code, output = kit("client", "--timeout", 4, "--jobs", 4, *cases, "perl", client)
     assert (failed(output), code) == (broken, 1 if broken else 0), output
-
-
-def test_the_python_client_passes_every_case_of_prompts_in_turn():
-    own = only("wire/*", "compatibility/*", "end/*", "cancel/*", "prompts/*", "notifications/*", "errors/*",
-               "prompt.answer/*", "accounts.signIn/p*", "credentials.get/*")
-    code, output = kit("client", "--jobs", 4, "--timeout", 8, *own, sys.executable,
-                       ROOT / "clients/python/tests/adapter.py")
-    assert failed(output) == ONE_AFTER_THE_OTHER and code == 1, output
 
 
 def test_a_client_that_cannot_do_a_case_says_so(tmp_path):
