@@ -81,6 +81,7 @@ def test_the_address_of_the_last_page_is_pasted(house):
         terminal.type(f"'{last}'\n")
         terminal.wait_for("Signed in at github:")
         assert terminal.end() == 0
+    assert "Open it in a browser" in terminal.shown and "Your browser" not in terminal.shown
 
 
 def test_nothing_and_ctrl_c_cancel_a_sign_in(house):

@@ -102,6 +102,11 @@ def handle(message):
         data = {"reason": "accountBanned", "retryable": False, "provider": "banned",
                 "serverError": {"status": 403, "code": "64", "text": "Your account is suspended."}}
         send({"id": i, "error": {"code": 1004, "message": "The account is suspended.", "data": data}})
+    elif method == "auth.perform" and params["provider"] == "password":
+        held.append(i)
+        opened = prompt("p_1", "enterPassword")
+        opened["params"].update(server="https://pbx.example.com", host="pbx.example.com", username="ada")
+        send(opened)
     elif method == "auth.perform":
         held.append(i)
         send(note("auth.progress", flow="f_1", stage="access"), prompt("p_1", "grantAccess"))

@@ -4,13 +4,15 @@ import json
 import os
 import pty
 import shlex
+import signal
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
 
-from einlass import browser, keyboard, questions, terminal, text
+from einlass import browser, keyboard, questions, terminal
 from einlass.next_steps import NEXT_STEPS
 
 FAKE = f"{sys.executable} {Path(__file__).with_name('fake_server.py')} --flow"
@@ -230,6 +232,49 @@ def test_an_empty_answer_cancels_the_choice_of_account():
     typed = [("Allow", "y"), ("nothing cancels", "")]
     code, output, screen = run_on_a_terminal("sign-in", "twitter", typed=typed)
     assert code == 1 and output == "" and "userCanceledAccountSelection" in screen
+
+
+def test_ctrl_c_at_a_password_shows_again_what_is_typed():
+    ours, theirs = pty.openpty()
+    before = termios.tcgetattr(theirs)
+    command = [*PROGRAM, "sign-in", "password", "--einlass", FAKE]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=FOLDER) as child:
+        screen = b""
+        while b"Password of ada" not in screen:
+            screen += os.read(ours, 4096)
+        assert termios.tcgetattr(theirs)[3] == before[3] & ~termios.ECHO  # the control
+        child.send_signal(signal.SIGINT)
+    assert child.returncode == 1 and termios.tcgetattr(theirs) == before
+    os.close(ours)
+    os.close(theirs)
+
+
+@pytest.mark.parametrize("variables, address, opens", [
+    ({"DISPLAY": ":0"}, "https://a.example/?b=c&d", True),
+    ({"WAYLAND_DISPLAY": "wayland-0"}, "http://127.0.0.1/", True),
+    ({}, "https://a.example/", False),
+    ({"DISPLAY": ":0", "SSH_CONNECTION": "1"}, "https://a.example/", False),
+    ({"DISPLAY": ":0"}, "file:///etc/passwd", False),
+    ({"DISPLAY": ":0"}, "--version", False),
+])
+def test_a_page_is_opened_on_a_desktop_alone(monkeypatch, tmp_path, variables, address, opens):
+    """By the module webbrowser, with the address as one argument, in silence and not from the working folder."""
+    (tmp_path / "browser").write_text('#!/bin/sh\necho noise; echo "$#" "$1" >opened.new; mv opened.new opened\n')
+    (tmp_path / "browser").chmod(0o755)
+    (tmp_path / "webbrowser.py").write_text("raise SystemExit('from the working folder')")
+    monkeypatch.chdir(tmp_path)
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {**variables, "BROWSER": str(tmp_path / "browser")}.items():
+        monkeypatch.setenv(name, value)
+    started = []
+    popen = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", lambda *arguments, **named: started.append(popen(*arguments, **named)))
+    assert browser.open_page(address) is opens
+    for process in started:
+        process.wait(60)
+    shown = (tmp_path / "opened").read_text() if opens else None
+    assert shown == (f"1 {address}\n" if opens else None) and len(started) == opens
 
 
 def test_yes_grants_and_takes_the_first_account():
