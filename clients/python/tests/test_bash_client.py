@@ -51,3 +51,33 @@ def test_a_wrong_start_is_explained(arguments, binary, code, stdout, stderr):
     assert done.returncode == code
     assert done.stdout.startswith(stdout) and done.stderr.startswith(stderr)
     assert bool(done.stdout) == bool(stdout) and bool(done.stderr) == bool(stderr)
+
+
+@pytest.mark.parametrize("members, shown", [
+    ({"kind": "openURL", "url": "https://a.example/?b=c\x1b[2J", "host": "a.example", "grantsAccess": True,
+      "permissions": ["email", "posts"], "audience": "friends"},
+     ["Sign in on this page: https://a.example/?b=c?[2J", "bash may then use the account, email, posts, friends."]),
+    ({"kind": "openURL", "url": "https://a.example/", "host": "a.example", "grantsAccess": True},
+     ["Sign in on this page: https://a.example/", "bash may then use the account."]),
+    ({"kind": "deviceCode", "verificationUri": "https://a.example/device", "userCode": "AB-CD", "host": "a.example"},
+     ["Enter the code AB-CD on this page: https://a.example/device"]),
+])
+def test_a_sign_in_is_shown_with_the_access_that_it_gives(tmp_path, members, shown):
+    server = tmp_path / "server.py"
+    server.write_text(f"""
+import json, sys
+def send(**message): print(json.dumps({{"jsonrpc": "2.0", **message}}), flush=True)
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["method"] == "auth.perform":
+        assert message["params"] == {{"provider": "github", "signIn": "ifNeeded", "flowKind": "deviceCode"}}
+        send(method="prompt.opened", params={{"prompt": "p_1", **{members!r}}})
+        send(method="prompt.opened", params={{"prompt": "p_2", "kind": "readTheLeaves"}})
+    elif message["method"] == "prompt.answer" and message["params"]["prompt"] == "p_2":
+        send(id=2, result=message["params"])
+""")
+    environment = {**os.environ, "EINLASS": sys.executable, "DISPLAY": "", "WAYLAND_DISPLAY": ""}
+    done = subprocess.run([SIGN_IN, "github", "deviceCode", server], env=environment, capture_output=True, text=True,
+                          timeout=60, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0 and done.stderr.splitlines() == shown
+    assert json.loads(done.stdout) == {"prompt": "p_2", "action": "cancel"}  # a kind that the script does not know
