@@ -1,0 +1,929 @@
+;;; einlass.el --- Sign in once, and use the tokens in Emacs  -*- lexical-binding: t -*-
+
+;; Author: The einlass project
+;; Version: 0.1.0
+;; Package-Requires: ((emacs "27.1") (jsonrpc "1.0.12"))
+;; Keywords: comm, tools
+;; URL: https://github.com/einlass/einlass
+;; SPDX-License-Identifier: Apache-2.0
+
+;;; Commentary:
+
+;; `M-x einlass-sign-in' signs in at a provider such as GitHub or Google.
+;; `einlass-token' returns a token for Lisp programs.  With
+;; (einlass-auth-source-enable) in the init file, smtpmail, Gnus and other
+;; programs that use auth-source find the accounts by host.
+;;
+;; The program einlass does the work.  It keeps the accounts, refreshes the
+;; tokens and asks the person through this package.
+
+;;; Code:
+
+(require 'auth-source)
+(require 'browse-url)
+(require 'cl-lib)
+(require 'eieio)
+(require 'jsonrpc)
+(require 'subr-x)
+(require 'tabulated-list)
+
+(defgroup einlass nil
+  "Sign-in with einlass."
+  :group 'comm
+  :prefix "einlass-")
+
+(defcustom einlass-program nil
+  "The program einlass.
+Nil means the one of the variable EINLASS, else of the variable PATH, else
+beside this file, else in ~/.local/bin."
+  :type '(choice (const :tag "Look for it" nil) file)
+  :risky t)
+
+(defcustom einlass-arguments nil
+  "The options of einlass."
+  :type '(repeat string)
+  :risky t)
+
+(defcustom einlass-application "emacs"
+  "The name of the application that gets access to accounts."
+  :type 'string
+  :risky t)
+
+(defvar einlass-notification-functions nil
+  "Functions that are called with the method and the params of each notification.
+The method is a symbol such as `accounts.changed', the params are a plist.")
+
+(defvar einlass-show-function #'einlass--show
+  "A function that is called with each prompt that opens.
+It answers by `einlass-answer'.")
+
+(define-error 'einlass-error "einlass")
+
+(defconst einlass--folder (file-name-directory (or load-file-name buffer-file-name default-directory)))
+
+(defconst einlass--next-steps
+  '(("shuttingDown" . "Start einlass again.")
+    ("unknownMethod" . "Update einlass, or the program that spawned it.")
+    ("unsupportedVersion" . "Update einlass, or the program that spawned it.")
+    ("internal" . "Run einlass again with --log-level debug and report its log.")
+    ("overloaded" . "Wait until some are answered, then try again.")
+    ("userCanceledAccountSelection" . "Sign in again and choose an account.")
+    ("accountBanned" . "Ask the provider about the account, or sign in with another one.")
+    ("networkFailure" . "Check the network connection and the clock, then try again.")
+    ("providerFailure" . "See the provider's error; try again later.")
+    ("accountStoreFailure" . "Correct the problem in the message, then try again.")
+    ("interactionRequired"
+     . "Answer in advance as in `hint` or `prompts`, or use a front end that can show the prompt.")
+    ("userCanceled" . "Start again and answer the prompt.")
+    ("accessDenied" . "Sign in again and allow it on the provider's page.")
+    ("stateMismatch" . "Sign in again, and use only the page of the new sign-in.")
+    ("flowExpired" . "Start again; give a longer deadline if the time was too short.")
+    ("flowNotSupported" . "Use another flow, or another provider (einlassctl providers list).")
+    ("wrongCredentials" . "Enter name and password again.")
+    ("throttled" . "Wait for the time in the message, then try again.")
+    ("tokenNotSaved"
+     . "Repair the store, then sign in to the account again (einlassctl sign-in --account ACCOUNT).")
+    ("verificationFailed"
+     . "Check the clock; if it is right, replace the assertion that the message names, \
+else do not trust this sign-in and report it.")
+    ("unknownProvider"
+     . "List the providers (einlassctl providers list) and use one of their ids, \
+or add the provider (einlassctl providers add).")
+    ("bindingMismatch"
+     . "Use the configuration of the account's sign-in, or store the registration again \
+(einlassctl providers configure PROVIDER), or add the account again (einlassctl accounts add --replace).")
+    ("unsafeURL"
+     . "Use an https address. If no provider serves it, choose an account for it \
+(einlassctl services add ADDRESS PROVIDER)."))
+  "The next step after each reason of an error, from protocol/errors.json.
+The reasons that come with a hint are not here, because the hint is the step.")
+
+(defconst einlass--questions
+  '(("grantAccess" . einlass--ask-access) ("selectAccount" . einlass--ask-account)
+    ("confirmAccount" . einlass--ask-confirmation) ("replaceAccount" . einlass--ask-replacement)
+    ("enterPassphrase" . einlass--ask-passphrase) ("enterPassword" . einlass--ask-password)
+    ("trustCertificate" . einlass--ask-trust))
+  "The function for each kind of prompt that is a question in the minibuffer.")
+
+(defconst einlass--texts
+  '(("openURL" . einlass--page-text) ("deviceCode" . einlass--code-text) ("enterVerifier" . einlass--paste-text))
+  "The function that inserts each kind of prompt that stays open during a sign-in.")
+
+;;; The running einlass
+
+(defvar einlass--ids nil
+  "The ids of the requests of commands that have no answer yet.")
+
+(defclass einlass--connection (jsonrpc-process-connection)
+  (;; The messages have tokens and passwords in them, so they are not logged.
+   (-events-buffer-scrollback-size :initform 0)
+   (-events-buffer-config :initform '(:size 0 :format full))
+   (last-id :initform nil :documentation "The id of the last request.")
+   (prompts :initform nil :documentation "The open prompts, the first one first."))
+  "A running einlass.")
+
+(defvar einlass--running nil
+  "The connection to the running einlass, or nil.")
+
+(cl-defmethod jsonrpc-connection-send :before
+  ((connection einlass--connection) &key id &allow-other-keys)
+  "Keep the ID of the request to CONNECTION, because a cancellation names it."
+  (when id (oset connection last-id id)))
+
+;; jsonrpc.el refuses a message with a member that it does not know, but a later
+;; einlass may send one.
+(define-advice jsonrpc-connection-receive (:filter-args (arguments) einlass)
+  "Leave unknown members out of the message in ARGUMENTS."
+  (pcase arguments
+    ((and `(,connection ,message) (guard (cl-typep connection 'einlass--connection)))
+     (list connection (cl-loop for (member value) on message by #'cddr
+                               when (memq member '(:jsonrpc :method :id :error :params :result))
+                               nconc (list member value))))
+    (_ arguments)))
+
+(defun einlass-find-program ()
+  "Return the path of einlass, or signal a `user-error'."
+  ;; A new buffer has none of the variables that a workspace sets for its own buffers.
+  (with-temp-buffer
+    (setq default-directory "/")
+    (let ((named (or einlass-program (getenv "EINLASS"))))
+      (cond ((member named '(nil ""))
+             (or (executable-find "einlass")
+                 (locate-file "einlass" (list einlass--folder (expand-file-name "~/.local/bin")) nil #'file-executable-p)
+                 (user-error "There is no einlass.  Install it, or set `einlass-program'")))
+            ((executable-find named))
+            (t (user-error "`einlass-program' or EINLASS names %s, which is no program.  Correct or remove it" named))))))
+
+(defun einlass--locale ()
+  "Return the language of the person as a language tag, or nil."
+  (let ((locale (or (getenv "LC_ALL") (getenv "LC_MESSAGES") (getenv "LANG") "")))
+    (when (string-match "\\`\\([a-z][a-z]\\)\\(?:_\\([A-Z][A-Z]\\)\\)?\\(?:[.@]\\|\\'\\)" locale)
+      (string-join (delq nil (list (match-string 1 locale) (match-string 2 locale))) "-"))))
+
+(defun einlass--open (introduction)
+  "Start einlass, send `initialize' with INTRODUCTION, return the connection."
+  (let* ((program (einlass-find-program))
+         (connection
+          (make-instance
+           'einlass--connection
+           :name "einlass"
+           :process (lambda ()
+                      (with-temp-buffer
+                        (setq default-directory (expand-file-name "~/"))
+                        (make-process :name "einlass" :command (cons program einlass-arguments)
+                                      :connection-type 'pipe :coding 'utf-8-emacs-unix :noquery t
+                                      :stderr (get-buffer-create "*einlass stderr*"))))
+           :notification-dispatcher #'einlass--hear
+           :on-shutdown #'einlass--end)))
+    (condition-case problem
+        (einlass--wait connection 'initialize introduction 10)
+      ((einlass-error quit)
+       (einlass--close connection)
+       (signal (car problem) (cdr problem))))
+    connection))
+
+(defun einlass--connect ()
+  "Return the connection to the running einlass.  Start it if needed."
+  (unless (and einlass--running (jsonrpc-running-p einlass--running))
+    (setq einlass--running
+          (einlass--open
+           `(:protocolVersion 1 :processId ,(emacs-pid)
+             :client (:name ,einlass-application :title "Emacs" :version ,emacs-version)
+             :capabilities (:prompts ,(vconcat (mapcar #'car einlass--questions) (mapcar #'car einlass--texts)))
+             ,@(when-let ((locale (einlass--locale))) `(:locale ,locale))))))
+  einlass--running)
+
+(defun einlass--end (connection)
+  "Remove everything that belongs to CONNECTION, because einlass has ended."
+  (dolist (prompt (oref connection prompts))
+    (einlass--remove connection prompt))
+  (when (eq connection einlass--running)
+    (setq einlass--running nil)))
+
+(defun einlass--close (connection)
+  "Close the input of the einlass at CONNECTION and wait for its end."
+  (when (jsonrpc-running-p connection)
+    (ignore-errors (process-send-eof (oref connection -process)))
+    (with-timeout (2 (jsonrpc-shutdown connection))
+      (while (jsonrpc-running-p connection)
+        (accept-process-output nil 0.05)))))
+
+(defun einlass-stop ()
+  "End the running einlass.  The next request starts it again."
+  (interactive)
+  (when einlass--running
+    (einlass--close einlass--running)))
+
+;;; Requests
+
+(defun einlass--error-of (connection problem)
+  "Return the error PROBLEM, or the end of einlass if CONNECTION has ended."
+  (if (not (memql (plist-get problem :code) '(-1 nil)))
+      problem
+    (let* ((process (oref connection -process))
+           (status (process-exit-status process))
+           (code (if (eq (process-status process) 'signal) (+ 128 status) status)))
+      (list :code 0 :message (format "einlass ended before it answered (exit code %d)." code)
+            :data (list :reason "serverGone" :retryable t :exitCode code)))))
+
+(defun einlass--send (connection method params function)
+  "Send the request METHOD with PARAMS to CONNECTION and return its id.
+FUNCTION is called with the result and nil, or with nil and the error."
+  (condition-case nil
+      (progn
+        (jsonrpc-async-request
+         connection method (or params #s(hash-table)) :timeout nil
+         :success-fn (lambda (result) (funcall function result nil))
+         :error-fn (lambda (problem) (funcall function nil (einlass--error-of connection problem))))
+        (oref connection last-id))
+    (error (funcall function nil (einlass--error-of connection nil)) nil)))
+
+(defun einlass--cancel (connection id)
+  "Cancel the request ID at CONNECTION."
+  (when (and id (jsonrpc-running-p connection))
+    (jsonrpc-notify connection '$/cancelRequest (list :id id))))
+
+(defun einlass--wait (connection method params &optional patience)
+  "Send METHOD with PARAMS to CONNECTION and return its result.
+Signal an `einlass-error' for an error, or after PATIENCE seconds.  A quit
+cancels the request."
+  (let* (answer
+         (id (einlass--send connection method params (lambda (&rest outcome) (setq answer outcome))))
+         (end (and patience (time-add nil patience))))
+    (unwind-protect
+        (let ((inhibit-quit nil))
+          (while (not (or answer (and end (time-less-p end nil))))
+            (accept-process-output nil 0.05)))
+      (unless answer (einlass--cancel connection id)))
+    (let ((problem (if answer (cadr answer)
+                     (list :code 0 :message "einlass does not answer." :data '(:reason "timeout")))))
+      (if problem
+          (signal 'einlass-error (list (plist-get problem :message) problem))
+        (car answer)))))
+
+(defun einlass-request (method &optional params)
+  "Send the request METHOD with PARAMS and return its result.
+METHOD is a symbol such as `accounts.list'.  PARAMS is a plist, the result
+too.  The person is asked meanwhile, if needed.  Signal an `einlass-error',
+whose parts `einlass-error-reason' and `einlass-error-data' return."
+  (einlass--wait (einlass--connect) method params))
+
+(defun einlass-start (method params function)
+  "Send the request METHOD with PARAMS and return its id at once.
+FUNCTION is called later, with the result and nil, or with nil and the error:
+a plist with `:code', `:message' and `:data'."
+  (einlass--send (einlass--connect) method params function))
+
+(defun einlass-error-data (problem)
+  "Return the data of PROBLEM, the value of a `condition-case' for `einlass-error'."
+  (plist-get (nth 2 problem) :data))
+
+(defun einlass-error-reason (problem)
+  "Return the reason of PROBLEM, a string such as \"accessNotGranted\"."
+  (plist-get (einlass-error-data problem) :reason))
+
+(defun einlass--all (method member &optional params)
+  "Return all entries of the list MEMBER of METHOD with PARAMS, from each page."
+  (let ((cursor t) page entries)
+    (while cursor
+      (setq page (einlass-request method (append params (and (stringp cursor) (list :cursor cursor))))
+            entries (append entries (plist-get page member) nil)
+            cursor (plist-get page :nextCursor)))
+    entries))
+
+;;; Notifications and prompts
+
+(defun einlass--hear (connection method params)
+  "Handle the notification METHOD with PARAMS of CONNECTION."
+  (pcase method
+    ('prompt.opened
+     (if (not (or (assoc (plist-get params :kind) einlass--questions)
+                  (assoc (plist-get params :kind) einlass--texts)))
+         (einlass-answer params "cancel")
+       (oset connection prompts (append (oref connection prompts) (list params)))
+       (funcall einlass-show-function params)))
+    ('prompt.closed
+     (when-let ((prompt (einlass--prompt connection (plist-get params :prompt))))
+       (einlass--remove connection prompt)))
+    ((or 'accounts.changed 'access.changed)
+     ;; auth-source remembers for hours that it has found nothing.
+     (auth-source-forget-all-cached))
+    ('credentials.refreshFailed
+     (message "einlass: %s" (einlass--clean (plist-get (plist-get params :error) :message)))))
+  (run-hook-with-args 'einlass-notification-functions method params))
+
+(defun einlass--prompt (connection id)
+  "Return the open prompt ID of CONNECTION."
+  (seq-find (lambda (prompt) (equal (plist-get prompt :prompt) id)) (oref connection prompts)))
+
+(defun einlass-answer (prompt action &rest members)
+  "Answer PROMPT with ACTION and MEMBERS.
+ACTION is \"accept\", \"decline\" or \"cancel\", MEMBERS are those of
+`prompt.answer'."
+  ;; A prompt may close before its answer arrives, which is no problem for the person.
+  (when einlass--running
+    (einlass--send einlass--running 'prompt.answer
+                   `(:prompt ,(plist-get prompt :prompt) :action ,action ,@members) #'ignore)))
+
+(defvar einlass--asking nil
+  "The prompt that the minibuffer shows.")
+
+(defvar einlass--waiting nil
+  "The prompts that wait for the minibuffer.")
+
+(defun einlass--show (prompt)
+  "Show PROMPT in the buffer of the sign-ins or in the minibuffer."
+  (if (assoc (plist-get prompt :kind) einlass--texts)
+      (einlass--later #'einlass--draw prompt)
+    (setq einlass--waiting (append einlass--waiting (list prompt)))
+    (einlass--later #'einlass--ask-next)))
+
+(defun einlass--later (function &rest arguments)
+  "Call FUNCTION with ARGUMENTS as soon as the output of einlass has been read."
+  (apply #'run-at-time 0 nil function arguments))
+
+(defun einlass--remove (connection prompt)
+  "Remove the dialog of PROMPT of CONNECTION, because the prompt has closed."
+  (oset connection prompts (delq prompt (oref connection prompts)))
+  (setq einlass--waiting (delq prompt einlass--waiting))
+  (einlass--later #'einlass--draw)
+  (einlass--later (lambda () (when (eq prompt einlass--asking) (throw prompt nil)))))
+
+(defun einlass--ask-next ()
+  "Ask the first of the waiting questions, and then the next one."
+  (when (and einlass--waiting (not einlass--asking))
+    (let ((prompt (pop einlass--waiting)))
+      (einlass--ask prompt (cdr (assoc (plist-get prompt :kind) einlass--questions)))
+      (einlass--later #'einlass--ask-next))))
+
+(defun einlass--ask (prompt question)
+  "Call the function QUESTION with PROMPT and send its answer.
+The question goes away when the prompt closes."
+  (let ((answer (catch prompt
+                  (let ((einlass--asking prompt)
+                        (inhibit-quit nil) (enable-recursive-minibuffers t)
+                        (use-dialog-box nil) (history-add-new-input nil))
+                    (condition-case nil
+                        (funcall question prompt)
+                      (quit '("cancel")))))))
+    (when answer (apply #'einlass-answer prompt answer))))
+
+;;; The questions
+
+(defun einlass--clean (text)
+  "Return TEXT without the characters that could change how the rest is shown."
+  (replace-regexp-in-string "[[:cntrl:]\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]" " " (format "%s" text)))
+
+(defun einlass--part (prompt member)
+  "Return the MEMBER of PROMPT as clean text."
+  (einlass--clean (or (plist-get prompt member) "")))
+
+(defun einlass--application (prompt)
+  "Return the name of the application of PROMPT."
+  (einlass--clean (or (plist-get prompt :applicationTitle) (plist-get prompt :application))))
+
+(defun einlass--origin (prompt)
+  "Return the name of the provider, or of the protected resource, of PROMPT."
+  (einlass--clean (or (plist-get prompt :resource) (plist-get prompt :providerName) (plist-get prompt :server) "einlass")))
+
+(defun einlass--words (prompt member)
+  "Return the list MEMBER of PROMPT as text."
+  (mapconcat #'einlass--clean (plist-get prompt member) ", "))
+
+(defun einlass--rights (prompt)
+  "Return the wanted rights of PROMPT as text, or an empty text."
+  (let ((added (einlass--words prompt :added)) (all (einlass--words prompt :permissions))
+        (audience (einlass--part prompt :audience)))
+    (concat (unless (string-empty-p all) (format "\n  permissions: %s" all))
+            (unless (member added (list "" all)) (format "\n  new: %s" added))
+            (unless (string-empty-p audience) (format "\n  readers of posts: %s" audience))
+            (when (seq-contains-p (plist-get prompt :includes) "refreshToken") "\n  lasting access"))))
+
+(defun einlass--ask-access (prompt)
+  "Ask about the access of the application of PROMPT."
+  (list (if (y-or-n-p (format "%s wants to use your %s accounts.%s\nAllow it? `n' is remembered, C-g decides later. "
+                              (einlass--application prompt) (einlass--origin prompt) (einlass--rights prompt)))
+            "accept" "decline")))
+
+(defun einlass--label (account)
+  "Return a line about ACCOUNT."
+  (concat (einlass--part account :username)
+          (when (plist-get account :displayName) (format " (%s)" (einlass--part account :displayName)))
+          (unless (equal (plist-get account :health) "ok") (format " – %s" (einlass--part account :health)))))
+
+(defun einlass--choose (text accounts &optional other)
+  "Ask with TEXT for one of ACCOUNTS, or for the entry OTHER.
+Return the id of the account, or nil."
+  (let ((choices (mapcar (lambda (account) (cons (einlass--label account) (plist-get account :account))) accounts)))
+    (dolist (choice choices)
+      (when (< 1 (cl-count (car choice) choices :key #'car :test #'equal))
+        (setcar choice (format "%s %s" (car choice) (cdr choice)))))
+    (let ((chosen (completing-read text (append (mapcar #'car choices) other) nil t nil t
+                                   (or (caar choices) (car other)))))
+      (cdr (assoc chosen choices)))))
+
+(defun einlass--offered (prompt)
+  "Return the accounts of PROMPT, or all of its provider."
+  (if (eq t (plist-get prompt :more))
+      (einlass--all 'accounts.list :accounts (list :provider (plist-get prompt :provider)))
+    (append (plist-get prompt :accounts) nil)))
+
+(defun einlass--ask-account (prompt)
+  "Ask for one of the accounts of PROMPT."
+  (let ((account (einlass--choose (format "Account of %s for %s: " (einlass--origin prompt) (einlass--application prompt))
+                                  (einlass--offered prompt))))
+    (if account (list "accept" :account account) (list "cancel"))))
+
+(defun einlass--ask-confirmation (prompt)
+  "Ask whether to use the only account of PROMPT."
+  (list (if (y-or-n-p (format "%s: continue as %s at %s? " (einlass--application prompt)
+                              (einlass--label (elt (plist-get prompt :accounts) 0)) (einlass--origin prompt)))
+            "accept" "cancel")))
+
+(defun einlass--ask-replacement (prompt)
+  "Ask whether the sign-in of PROMPT belongs to a stored account."
+  (let ((account (einlass--choose (format "You signed in at %s.  Which account is it? " (einlass--origin prompt))
+                                  (einlass--offered prompt) '("A new account"))))
+    (cons "accept" (and account (list :account account)))))
+
+(defun einlass--ask-passphrase (prompt)
+  "Ask for the passphrase of PROMPT."
+  (let ((text (read-passwd (format "%s%s for %s: " (if (eq t (plist-get prompt :again)) "This does not fit.  " "")
+                                   (pcase (plist-get prompt :purpose)
+                                     ("keySlot" "Passphrase of the account store")
+                                     ("export" "Passphrase for the new file") (_ "Passphrase of the file"))
+                                   (einlass--part prompt :path))
+                           (eq t (plist-get prompt :new)))))
+    (if (string-empty-p text) (list "cancel") (list "accept" :passphrase text))))
+
+(defun einlass--ask-password (prompt)
+  "Ask for the user name and the password of PROMPT."
+  (let* ((notes (concat (when (eq t (plist-get prompt :again)) "The server refused that user name or password.\n")
+                        (when (eq :json-false (plist-get prompt :secure)) "Others on the way can read the password.\n")))
+         (known (plist-get prompt :username))
+         (server (einlass--part prompt :server))
+         (name (or known (read-string (format "%sUser name at %s: " notes server))))
+         (password (read-passwd (format "%sPassword of %s at %s: " notes (einlass--clean name) server))))
+    (if (or (string-empty-p name) (string-empty-p password))
+        (list "cancel")
+      `("accept" :password ,password
+        ,@(unless known (list :username name))
+        ,@(when (and (eq t (plist-get prompt :mayRemember)) (y-or-n-p "Remember the password? "))
+            (list :remember t))))))
+
+(defun einlass--ask-trust (prompt)
+  "Ask whether to trust the certificate of PROMPT."
+  (let ((former (plist-get prompt :formerPublicKey)))
+    (list (if (yes-or-no-p
+               (concat
+                (format "The certificate of %s %s.\n" (einlass--part prompt :server)
+                        (pcase (plist-get prompt :fault)
+                          ("selfSigned" "is certified by itself alone") ("unknownAuthority" "comes from an unknown authority")
+                          ("expired" "has expired") ("notYetValid" "is not valid yet")
+                          ("otherHost" "belongs to another host") ('nil "is trusted")
+                          (_ "is not trusted")))
+                (when former (format "The server has another key than before, which was\n  %s\n" (einlass--clean former)))
+                (format "Its key is\n  %s\nvalid until %s.  Compare it with that of your server.  Trust it? "
+                        (einlass--part prompt :publicKey)
+                        (format-time-string "%F" (plist-get prompt :certificateEndsAt)))))
+              "accept" "cancel"))))
+
+(defun einlass--ask-text (prompt)
+  "Ask for the address or the number of PROMPT."
+  (let* ((number (equal (plist-get prompt :expects) "pin"))
+         ;; The text has a code in it, so no history keeps it.
+         (text (string-trim (read-from-minibuffer (if number "Number from the page: " "Address of the page that did not load: ")
+                                                  nil nil nil t))))
+    (unless (string-empty-p text)
+      (list "accept" (if (plist-get prompt :expects) :text :redirectURL) text))))
+
+;;; The buffer of the sign-ins
+
+(defvar einlass-sign-in-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "o" #'einlass-open-page)
+    (define-key map "c" #'einlass-copy)
+    (define-key map "p" #'einlass-paste)
+    (define-key map "k" #'einlass-cancel)
+    map)
+  "The keys of `einlass-sign-in-mode'.")
+
+(define-derived-mode einlass-sign-in-mode special-mode "Sign-in"
+  "The mode of the buffer that shows the running sign-ins.")
+
+(defun einlass--page-text (prompt)
+  "Insert the page of PROMPT."
+  (insert (format "Sign in at %s in your browser.\n\n" (propertize (einlass--part prompt :host) 'face 'bold)))
+  (insert "  " (einlass--part prompt :url) "\n\n"))
+
+(defun einlass--code-text (prompt)
+  "Insert the code of PROMPT."
+  (insert (format "Enter this code at %s:\n\n" (propertize (einlass--part prompt :verificationUri) 'face 'bold)))
+  (insert "    " (propertize (einlass--part prompt :userCode) 'face '(:weight bold :height 2.0)) "\n\n")
+  (insert (format "%s on this machine asks.  The page is at %s.  The code is good until %s.\n"
+                  (einlass--application prompt) (einlass--part prompt :host)
+                  (format-time-string "%H:%M" (plist-get prompt :expiresAt))))
+  (insert (format "Enter only a code that you see in your own %s.\n" (einlass--application prompt))))
+
+(defun einlass--paste-text (prompt)
+  "Insert how to answer PROMPT."
+  (when (eq t (plist-get prompt :again))
+    (insert "This does not fit.\n"))
+  (insert (if (equal (plist-get prompt :expects) "pin")
+              "The page shows a number.  Enter it here with `p'.\n"
+            "If the page does not load at the end, paste its address here with `p'.\n")))
+
+(defun einlass--lasting (&optional member)
+  "Return the open prompts of the sign-ins, those with MEMBER if it is given."
+  (when einlass--running
+    (seq-filter (lambda (prompt)
+                  (and (assoc (plist-get prompt :kind) einlass--texts) (or (not member) (plist-get prompt member))))
+                (oref einlass--running prompts))))
+
+(defun einlass--draw (&optional new)
+  "Draw the buffer of the sign-ins, or remove it if there is none.
+NEW is a prompt that has just opened."
+  (let ((prompts (einlass--lasting)) (buffer (get-buffer "*einlass*")))
+    (if (not prompts)
+        (when buffer
+          (quit-windows-on buffer t)
+          (when (buffer-live-p buffer) (kill-buffer buffer)))
+      (with-current-buffer (get-buffer-create "*einlass*")
+        (unless (derived-mode-p 'einlass-sign-in-mode) (einlass-sign-in-mode))
+        (let ((inhibit-read-only t) origin)
+          (erase-buffer)
+          (dolist (prompt prompts)
+            (unless (equal origin (setq origin (einlass--origin prompt)))
+              (insert (propertize (format "%s: sign in at %s\n\n" (einlass--application prompt) origin) 'face 'bold)))
+            (funcall (cdr (assoc (plist-get prompt :kind) einlass--texts)) prompt))
+          (when (seq-some (lambda (prompt) (eq t (plist-get prompt :grantsAccess))) prompts)
+            (insert (format "%s may then use this account.\n" (einlass--application (car prompts)))))
+          (insert "\n")
+          (pcase-dolist (`(,label ,command ,member) '(("o Open the page" einlass-open-page nil)
+                                                      ("c Copy the code" einlass-copy :userCode)
+                                                      ("p Paste the address or number" einlass-paste :expects)
+                                                      ("k Cancel" einlass-cancel nil)))
+            (when (or (not member) (einlass--lasting member))
+              (insert-text-button (format "[%s]" label) 'action (lambda (_) (call-interactively command)))
+              (insert "  ")))
+          (goto-char (point-min)))
+        (when (memq new prompts)
+          (if (minibufferp) (display-buffer (current-buffer))
+            (pop-to-buffer (current-buffer)))
+          (when (equal (plist-get new :kind) "openURL")
+            (einlass-open-page)))))))
+
+(defun einlass-open-page ()
+  "Open the page of the sign-in in the browser."
+  (interactive)
+  (let ((page (or (car (einlass--lasting :url)) (car (einlass--lasting :verificationUri)))))
+    (condition-case problem
+        (browse-url (or (plist-get page :url) (plist-get page :verificationUriComplete) (plist-get page :verificationUri)))
+      (error (message "Open the page yourself: %s" (error-message-string problem))))))
+
+(defun einlass-copy ()
+  "Copy the code of the sign-in."
+  (interactive)
+  (when-let ((prompt (car (einlass--lasting :userCode))))
+    (kill-new (einlass--part prompt :userCode))
+    (message "The code is in the clipboard")))
+
+(defun einlass-paste ()
+  "Enter the address, or the number, on which the browser has ended."
+  (interactive)
+  (let ((prompt (or (car (einlass--lasting :expects)) (car (einlass--lasting :returningTo)))))
+    (cond (einlass--asking (user-error "Answer the question in the minibuffer first"))
+          (prompt (einlass--ask prompt #'einlass--ask-text)))))
+
+(defun einlass-cancel ()
+  "Cancel the running sign-ins."
+  (interactive)
+  (dolist (prompt (einlass--lasting))
+    (einlass-answer prompt "cancel"))
+  (dolist (id einlass--ids)
+    (einlass--cancel einlass--running id)))
+
+;;; The commands
+
+(defun einlass--do (method params function)
+  "Send METHOD with PARAMS for the person, and call FUNCTION with the result.
+An error is shown with its next step.  Emacs does not wait for the answer."
+  (let (id)
+    (setq id (einlass-start method params
+                            (lambda (result problem)
+                              (setq einlass--ids (delq id einlass--ids))
+                              (if problem
+                                  (einlass--later #'einlass--report problem (lambda () (einlass--do method params function)))
+                                (einlass--later function result)))))
+    (push id einlass--ids)))
+
+(defun einlass--provider-name (data)
+  "Return the name of the provider of DATA."
+  (einlass--clean (or (plist-get data :provider) (plist-get data :resource) "the provider")))
+
+(defconst einlass--hints
+  '(("accounts.signIn" . "Sign in at %s now? ")
+    ("auth.perform" . "Sign in at %s now? ")
+    ("access.reset" . "Forget the earlier answer about %s and ask again? ")
+    ("access.set" . "Allow the access to %s? ")
+    ("providers.configure" . "Store a registration at %s now? "))
+  "The question before the request of a hint, by its method.")
+
+(defun einlass--next-step (problem)
+  "Return the next step after the error PROBLEM, or nil."
+  (let* ((data (plist-get problem :data)) (reason (plist-get data :reason)) (code (plist-get problem :code)))
+    (or (cdr (assoc reason einlass--next-steps))
+        (and (<= -32700 code -32600) "This is a fault of einlass.el: report it there."))))
+
+(defun einlass--report (problem retry)
+  "Show the error PROBLEM and offer its next step.  Call RETRY after that step."
+  (let* ((data (plist-get problem :data)) (hint (plist-get data :hint))
+         (method (plist-get hint :method)) (question (cdr (assoc method einlass--hints)))
+         (words (plist-get (plist-get data :serverError) :text))
+         (text (concat (einlass--clean (plist-get problem :message))
+                       (when words (format "  They say: %s" (einlass--clean words))))))
+    (cond ((member (plist-get data :reason) '("userCanceled" "userCanceledAccountSelection" "cancelled"))
+           (message "Cancelled"))
+          ((and question (y-or-n-p (format "%s  %s" text (format question (einlass--provider-name (plist-get hint :params))))))
+           (einlass--do (intern method)
+                        (if (equal method "providers.configure")
+                            (append (plist-get hint :params) (einlass--ask-registration (plist-get hint :params)))
+                          (plist-get hint :params))
+                        (lambda (_) (if (equal method "accounts.signIn") (message "Signed in") (funcall retry)))))
+          (question (message "%s" text))
+          (t (message "%s  %s" text (or (einlass--next-step problem) ""))))))
+
+(defun einlass--ask-registration (hint)
+  "Ask for the registration of the application at the provider of HINT."
+  (let* ((provider (seq-find (lambda (one) (equal (plist-get one :id) (plist-get hint :provider)))
+                             (einlass--all 'providers.list :providers)))
+         (setup (plist-get provider :setup))
+         (id (read-string (format "Register an application at %s with the redirect address %s.\nIts client id: "
+                                  (einlass--part setup :documentation) (einlass--part setup :redirect))))
+         (secret (if (seq-contains-p (plist-get setup :needs) "clientSecret") (read-passwd "Its client secret: ") "")))
+    `(:clientId ,id ,@(unless (string-empty-p secret) (list :clientSecret secret)))))
+
+(defun einlass--read-provider ()
+  "Ask for a provider and return it."
+  (let* ((providers (einlass--all 'providers.list :providers))
+         (id (completing-read "Sign in at (or the address of a protected resource): "
+                              (mapcar (lambda (provider) (plist-get provider :id)) providers)))
+         (known (seq-find (lambda (provider) (equal (plist-get provider :id) id)) providers)))
+    (if (seq-contains-p (plist-get known :flowKinds) "passwordSession")
+        (let ((server (read-string "Server (empty for the last one): ")))
+          (list id nil `(:acceptUntrustedCertificates t ,@(unless (string-empty-p server) (list :server server)))))
+      (list id current-prefix-arg))))
+
+;;;###autoload
+(defun einlass-sign-in (provider &optional code more)
+  "Sign in at PROVIDER.
+With CODE, the prefix argument, enter a code on another device.  PROVIDER is an
+id such as \"github\", or the address of a protected resource.  MORE are further
+parameters of `accounts.signIn'."
+  (interactive (einlass--read-provider))
+  (einlass--do 'accounts.signIn
+               `(,@(if (string-match-p "\\`https?://" provider) (list :resource provider :probe t) (list :provider provider))
+                 ,@(when code '(:flowKind "deviceCode")) ,@more)
+               (lambda (result)
+                 (let ((account (einlass--account (plist-get result :account))))
+                   (message "Signed in at %s as %s" (einlass--clean provider) (einlass--label account))))))
+
+(defun einlass--account (id)
+  "Return the account ID."
+  (seq-find (lambda (account) (equal (plist-get account :account) id)) (einlass--all 'accounts.list :accounts)))
+
+(defun einlass--read-account (text)
+  "Ask with TEXT for a stored account and return its id."
+  (let ((accounts (or (einlass--all 'accounts.list :accounts) (user-error "There is no account"))))
+    (or (einlass--choose text (mapcar (lambda (account)
+                                        (let ((name (format "%s at %s" (plist-get account :username) (plist-get account :provider))))
+                                          (append (list :username name) account)))
+                                      accounts))
+        (user-error "No account chosen"))))
+
+;;;###autoload
+(defun einlass-remove (account)
+  "Remove ACCOUNT, the id of an account, and revoke its tokens."
+  (interactive (list (einlass--read-account "Remove: ")))
+  (when (yes-or-no-p (format "Remove %s and revoke its tokens? " (einlass--label (einlass--account account))))
+    (einlass--do 'accounts.remove (list :account account)
+                 (lambda (result)
+                   (let ((left (plist-get result :notRevoked)))
+                     (message "Removed%s" (if (seq-empty-p left) "" "; some tokens stay valid at the provider")))))))
+
+(defmacro einlass--define-list (name title columns entries &rest keys)
+  "Define the command NAME and its mode.
+It shows a list with TITLE, COLUMNS, ENTRIES and KEYS.  ENTRIES is a function
+that returns entries for `tabulated-list-mode'."
+  (declare (indent 2))
+  (let ((mode (intern (format "%s-mode" name))) (buffer (format "*einlass %s*" (downcase title))))
+    `(progn
+       (define-derived-mode ,mode tabulated-list-mode ,title
+         ,(format "The mode of the buffer of `%s'." name)
+         (setq tabulated-list-format ,columns
+               tabulated-list-entries ,entries)
+         (pcase-dolist (`(,key . ,command) ',keys)
+           (local-set-key key command))
+         (tabulated-list-init-header))
+       (defun ,name ()
+         ,(format "Show the %s of einlass.\n\\{%s-map}" (downcase title) mode)
+         (interactive)
+         (pop-to-buffer ,buffer)
+         (,mode)
+         (tabulated-list-print)))))
+
+(defun einlass--refresh (method _params)
+  "Draw the lists again after the notification METHOD."
+  (when (memq method '(accounts.changed access.changed))
+    (dolist (name '("*einlass accounts*" "*einlass access*"))
+      (einlass--later (lambda () (when (get-buffer name) (with-current-buffer name (tabulated-list-print t))))))))
+
+(add-hook 'einlass-notification-functions #'einlass--refresh)
+
+(defun einlass--account-entries ()
+  "Return the entries of `einlass-accounts'."
+  (mapcar (lambda (account)
+            (list (plist-get account :account)
+                  (vector (einlass--part account :provider) (einlass--part account :username)
+                          (einlass--part account :displayName)
+                          (cond ((not (equal (plist-get account :health) "ok")) (einlass--part account :health))
+                                ((eq t (plist-get account :signedIn)) "ok") (t "signed out"))
+                          (if (eq t (plist-get account :preferred)) "preferred" ""))))
+          (einlass--all 'accounts.list :accounts)))
+
+;;;###autoload (autoload 'einlass-accounts "einlass" nil t)
+(einlass--define-list einlass-accounts "Accounts"
+  [("Provider" 14 t) ("User name" 26 t) ("Name" 22 t) ("State" 14 t) ("" 10)]
+  #'einlass--account-entries
+  ("a" . einlass-sign-in) ("s" . einlass-sign-in-again) ("p" . einlass-prefer) ("k" . einlass-remove-this))
+
+(defun einlass--this ()
+  "Return the account at point."
+  (einlass--account (or (tabulated-list-get-id) (user-error "There is no account here"))))
+
+(defun einlass-sign-in-again ()
+  "Sign in to the account at point again."
+  (interactive)
+  (let ((account (einlass--this)))
+    (einlass-sign-in (plist-get account :provider) nil (list :account (plist-get account :account)))))
+
+(defun einlass-prefer ()
+  "Prefer the account at point to the other ones of its provider."
+  (interactive)
+  (let ((account (einlass--this)))
+    (einlass--do 'accounts.setPreferred
+                 (list :provider (plist-get account :provider) :account (plist-get account :account)
+                       :application einlass-application)
+                 (lambda (_) (message "Preferred")))))
+
+(defun einlass-remove-this ()
+  "Remove the account at point."
+  (interactive)
+  (einlass-remove (plist-get (einlass--this) :account)))
+
+(defun einlass--access-entries ()
+  "Return the entries of `einlass-access'."
+  (mapcar (lambda (grant)
+            (list (cons (plist-get grant :application) (plist-get grant :provider))
+                  (vector (einlass--application grant) (einlass--part grant :provider) (einlass--part grant :state)
+                          (if (plist-get grant :accounts) (format "%d" (length (plist-get grant :accounts))) "all")
+                          (string-join (delq nil (list (einlass--words grant :permissions) (einlass--words grant :includes))) " "))))
+          (einlass--all 'access.list :grants)))
+
+;;;###autoload (autoload 'einlass-access "einlass" nil t)
+(einlass--define-list einlass-access "Access"
+  [("Application" 20 t) ("Provider" 14 t) ("State" 10 t) ("Accounts" 10) ("Rights" 30)]
+  #'einlass--access-entries
+  ("a" . einlass-allow) ("d" . einlass-deny) ("k" . einlass-forget))
+
+(defun einlass--decide (method &rest params)
+  "Send METHOD with PARAMS about the application and the provider at point."
+  (pcase-let ((`(,application . ,provider) (or (tabulated-list-get-id) (user-error "There is no decision here"))))
+    (einlass--do method `(:application ,application :provider ,provider ,@params) #'ignore)))
+
+(defun einlass-allow ()
+  "Allow the access at point, to all accounts of the provider."
+  (interactive)
+  (einlass--decide 'access.set :state "granted"))
+
+(defun einlass-deny ()
+  "Deny the access at point."
+  (interactive)
+  (einlass--decide 'access.set :state "denied"))
+
+(defun einlass-forget ()
+  "Forget the decision at point.  The application has to ask again."
+  (interactive)
+  (einlass--decide 'access.reset))
+
+;;; Tokens for Lisp programs
+
+(defun einlass--resolve (service &optional account)
+  "Return the answer of `services.resolve' for SERVICE and ACCOUNT."
+  (einlass-request 'services.resolve
+                   `(,(if (string-match-p "[.:/]" service) :address :provider) ,service
+                     ,@(when account (list :account account))
+                     ,@(unless (file-remote-p default-directory)
+                         (list :folder (file-truename (directory-file-name (expand-file-name default-directory))))))))
+
+(defun einlass--token (where account)
+  "Return a token for WHERE, an answer of `services.resolve'.
+It is of ACCOUNT, or of the usual account."
+  (let* ((scopes (and (plist-get where :scopes) (list :scopes (plist-get where :scopes))))
+         (provider (plist-get where :provider))
+         (chosen (einlass-request
+                  'auth.perform
+                  `(:provider ,provider ,@(when account (list :account account)) ,@scopes
+                    :credential "none" :selection "whenMany" :signIn "ifNeeded"
+                    :interactive ,(if noninteractive "never" "auto"))))
+         (wish `(:account ,(plist-get chosen :account) ,@scopes
+                 ,@(when (plist-get where :resource) (list :resource (plist-get where :resource)))))
+         (credential (plist-get (condition-case problem
+                                    (einlass-request 'credentials.get wish)
+                                  (einlass-error
+                                   (let ((hint (plist-get (einlass-error-data problem) :hint)))
+                                     (unless (and (equal (plist-get hint :method) "accounts.signIn") (not noninteractive))
+                                       (signal (car problem) (cdr problem)))
+                                     (einlass-request 'accounts.signIn (plist-get hint :params))
+                                     (einlass-request 'credentials.get wish))))
+                                :credential)))
+    (if (equal (downcase (or (plist-get credential :tokenType) "")) "bearer")
+        (plist-get credential :token)
+      (let ((text "The account has no token that another program can send."))
+        (signal 'einlass-error (list text (list :code 0 :message text :data '(:reason "noBearerToken"))))))))
+
+;;;###autoload
+(defun einlass-token (service &optional account)
+  "Return a valid access token for SERVICE, of ACCOUNT or of the usual account.
+SERVICE is an address, a host or the id of a provider.  ACCOUNT is a user name
+or the id of an account.  Emacs asks the person for the access, the account or
+the sign-in if needed, except in batch mode.  Signal an `einlass-error'.
+
+Ask for the token each time you need it, and keep it nowhere.  After an answer
+401 of the service, call `einlass-reject' and ask again, once."
+  (let ((where (einlass--resolve service account)))
+    (einlass--token where (plist-get where :account))))
+
+(defun einlass-reject (service &optional account)
+  "Report that SERVICE has refused the token of ACCOUNT.
+The next token is a new one."
+  (let ((where (einlass--resolve service account)))
+    (einlass-request 'credentials.reject
+                     `(:account ,(plist-get where :account)
+                       ,@(when (plist-get where :resource) (list :resource (plist-get where :resource)))))))
+
+;;; auth-source
+
+(defun einlass--find (host port users)
+  "Return the entry of `auth-source' for HOST and PORT, or nil.
+USERS is a list of user names, or t for any of them."
+  (let* ((addresses (delq nil (list (when (string-match-p "\\`[0-9]+\\'" (format "%s" port)) (format "%s:%s" host port)) host)))
+         (where (seq-some (lambda (address) (condition-case nil (einlass--resolve address) (einlass-error))) addresses))
+         (accounts (and where (einlass--all 'accounts.list :accounts (list :provider (plist-get where :provider)))))
+         (names (lambda (account) (delq nil (list (plist-get account :username) (plist-get account :email)))))
+         (account (seq-find (lambda (account)
+                              (if (eq users t) (equal (plist-get account :account) (plist-get where :account))
+                                (seq-intersection (funcall names account) users)))
+                            accounts)))
+    (when account
+      `(:host ,host :port ,port
+        :user ,(if (eq users t)
+                   (or (plist-get where :username)
+                       (seq-find (lambda (name) (string-match-p "@" name)) (funcall names account))
+                       (plist-get account :username))
+                 (car (seq-intersection users (funcall names account))))
+        :secret ,(lambda () (einlass--token where (plist-get account :account)))
+        ;; smtpmail takes the first mechanism of the server without it, which may be one for passwords.
+        ,@(unless (equal (plist-get where :scheme) "basic") (list :smtp-auth "xoauth2"))))))
+
+(cl-defun einlass-auth-source-search (&key host user port max delete &allow-other-keys)
+  "Return at most MAX accounts for HOST, USER and PORT to `auth-source-search'.
+Nothing is ever created, and nothing is found if DELETE is non-nil."
+  (condition-case problem
+      (unless (or delete (memq host '(nil t)))
+        (let ((users (cond ((memq user '(nil t)) t) ((listp user) user) (t (list user))))
+              (port (if (listp port) (car port) port)))
+          (seq-take (delq nil (mapcar (lambda (host) (einlass--find host port users)) (if (listp host) host (list host))))
+                    (or max 1))))
+    ;; The other sources go on without einlass.
+    (error (message "einlass: %s" (error-message-string problem)) nil)))
+
+(defvar einlass--backend
+  (auth-source-backend :source "einlass" :type 'einlass :search-function #'einlass-auth-source-search)
+  "The backend of `auth-source'.")
+
+(defun einlass--parse-backend (entry)
+  "Return the backend for the ENTRY of `auth-sources' if it is `einlass'."
+  (when (eq entry 'einlass)
+    (auth-source-backend-parse-parameters entry einlass--backend)))
+
+;;;###autoload
+(defun einlass-auth-source-enable ()
+  "Let auth-source look for accounts of einlass, before its other sources."
+  (interactive)
+  (add-hook 'auth-source-backend-parser-functions #'einlass--parse-backend)
+  (add-to-list 'auth-sources 'einlass)
+  (auth-source-forget-all-cached))
+
+(provide 'einlass)
+;;; einlass.el ends here
