@@ -137,7 +137,7 @@ The reasons that come with a hint are not here, because the hint is the step.")
   (pcase arguments
     ((and `(,connection ,message) (guard (cl-typep connection 'einlass--connection)))
      (list connection (cl-loop for (member value) on message by #'cddr
-                               when (memq member '(:jsonrpc :method :id :error :params :result))
+                               when (memq member '(:jsonrpc :jsonrpc-json :method :id :error :params :result))
                                nconc (list member value))))
     (_ arguments)))
 
