@@ -3,8 +3,8 @@
     python -m pytest Tests/Clients/test_emacs.py
 """
 import json
-import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -22,19 +22,19 @@ PATIENCE = 60
 
 @pytest.fixture
 def emacs(house):
-    """Returns a function that evaluates Lisp in Emacs, and returns the value of the last form from JSON."""
+    """Returns a function that evaluates forms and files in Emacs, and returns the value of the last form from JSON."""
     house.environment["DISPLAY"] = ":0"  # without it browse-url does not use xdg-open
 
-    def evaluate(*forms, load=()):
-        files = [word for file in load for word in ("-l", str(file))]
-        code, output, errors = house.run(*EMACS, *files, "--eval", form(*forms), patience=PATIENCE)
+    def evaluate(*forms):
+        words = [word for form in forms[:-1] for word in ("-l" if isinstance(form, Path) else "--eval", str(form))]
+        code, output, errors = house.run(*EMACS, *words, "--eval", in_json(forms[-1]), patience=PATIENCE)
         assert code == 0, errors + output
         return json.loads(output.splitlines()[-1])
     return evaluate
 
 
-def form(*forms):
-    return f"(princ (concat \"\\n\" (json-serialize (progn {' '.join(forms)}) :null-object nil :false-object :json-false) \"\\n\"))"
+def in_json(form):
+    return f'(princ (concat "\\n" (json-serialize {form} :null-object nil :false-object :json-false) "\\n"))'
 
 
 def blocks():
@@ -42,12 +42,172 @@ def blocks():
     return re.findall(r"^```elisp\n(.*?)^```$", (FOLDER / "README.md").read_text(), re.MULTILINE | re.DOTALL)
 
 
+def test_compiles_without_warnings_and_has_its_documentation(house):
+    shutil.copy(FOLDER / "einlass.el", house.folder)
+    for work in ("(setq byte-compile-error-on-warn t)", "(checkdoc-file \"einlass.el\")"):
+        more = ["-f", "batch-byte-compile", "einlass.el"] if "compile" in work else []
+        assert house.run("emacs", "-Q", "--batch", "--eval", work, *more, patience=PATIENCE, cwd=house.folder) == (0, "", "")
+
+
+def test_a_fault_of_the_documentation_is_found(house):
+    text = (FOLDER / "einlass.el").read_text()
+    (house.folder / "einlass.el").write_text(text.replace('"Cancel the running sign-ins."', '"cancel them"'))
+    assert "capitalized" in house.run("emacs", "-Q", "--batch", "--eval", '(checkdoc-file "einlass.el")', patience=PATIENCE,
+                                      cwd=house.folder)[2]
+
+
+def test_passes_the_cases(hold, tmp_path, house):
+    shutil.copy(FOLDER / "einlass.el", tmp_path)
+    house.run("emacs", "-Q", "--batch", "-f", "batch-byte-compile", str(tmp_path / "einlass.el"), patience=PATIENCE)
+    hold("emacs", "-Q", "--batch", "-l", tmp_path / "einlass.elc", "-l", TESTS / "adapter.el")
+
+
+def test_questions_next_steps_and_the_search_for_einlass(house):
+    code, output, errors = house.run(*EMACS, "-l", "ert", "-l", str(TESTS / "questions.el"), "-f", "ert-run-tests-batch-and-exit",
+                                     patience=PATIENCE)
+    assert code == 0 and "0 unexpected" in errors + output, errors + output
+
+
+# A hint is the next step after the first five, and einlass.el itself causes the others.
+WITHOUT_STEP = {"noSystemAccount", "accessNotGranted", "reloginNeeded", "notIssuedToThisClient", "authenticatorUnconfigured",
+                "cancelled", "unknownAccount", "unknownFlow", "unknownPrompt", "promptAlreadyAnswered", "invalidChoice",
+                "reservedParameter", "accountExists"}
+
+
+def test_next_steps_are_those_of_the_protocol(emacs):
+    errors = json.loads((PROJECT / "protocol/errors.json").read_text())["errors"]
+    cases = " ".join(f'({error["reason"]} :code {error["code"]} :data (:reason "{error["reason"]}"))' for error in errors)
+    steps = emacs(f"(mapcar (lambda (case) (cons (car case) (einlass--next-step (cdr case)))) '({cases}))")
+    for error in errors:
+        shown = steps[error["reason"]]
+        if error["reason"] in WITHOUT_STEP or error["code"] > 17000:
+            assert shown is None, error
+        elif error["code"] < -32599 and shown != error["nextStep"]:
+            assert shown == "This is a fault of einlass.el: report it there.", error
+        else:
+            assert shown == error["nextStep"], error
+
+
 def test_signs_in_by_page(emacs, house):
-    result = emacs(
+    account = emacs(
         "(defvar id (plist-get (einlass-request 'accounts.signIn '(:provider \"github\" :flowKind \"authorizationCode\")) :account))",
+        "(defvar token (einlass-token \"github\"))",
         "(while (get-buffer \"*einlass*\") (accept-process-output nil 0.01))",
-        "(einlass--account id)")
-    assert result["username"] == "ada"
+        # No message and no token is kept in a buffer.
+        "(defvar kept (seq-filter (lambda (buffer) (with-current-buffer buffer (goto-char 1) (search-forward token nil t))) (buffer-list)))",
+        "(list :account (einlass--account id) :kept (vconcat (mapcar (function buffer-name) kept)) :token token)")
+    assert account["account"]["username"] == "ada" and account["kept"] == [" *code-conversion-work*"]
+    assert account["token"] in house.state()["github"]["tokens"]
+
+
+def test_signs_in_by_code(house, enter_code):
+    program = """(progn (defvar done nil)
+      (einlass-start 'accounts.signIn '(:provider "github" :flowKind "deviceCode") (lambda (result _) (setq done result)))
+      (while (not (get-buffer "*einlass*")) (accept-process-output nil 0.01))
+      (with-current-buffer "*einlass*" (message "%s" (json-serialize (list :text (buffer-string)))))
+      (while (not done) (accept-process-output nil 0.01))
+      (while (get-buffer "*einlass*") (accept-process-output nil 0.01))
+      (princ (plist-get (einlass--account (plist-get done :account)) :username)))"""
+    with house.start(*EMACS, "--eval", program) as process:
+        text = json.loads(process.stderr.readline())["text"]
+        assert text.startswith("Emacs: sign in at GitHub (127.0.0.1)") and "Emacs may then use this account." in text
+        code, = re.findall(r"^ +([A-Z]{4}-[A-Z]{4})$", text, re.MULTILINE)
+        page, = re.findall(r"Enter this code at (http://\S*):", text)
+        enter_code(page, code)
+        output, errors = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, output) == (0, "ada"), errors
+
+
+def test_the_example_of_the_readme(emacs, house):
+    house.sign_in("github")
+    house.allow("emacs", "github")
+    (example,) = [block for block in blocks() if "my-github" in block]
+    assert len(example.splitlines()) <= 11
+    (house.folder / "example.el").write_text(example)
+    api = house.ready["config"]["origins"]["https://api.github.com"]
+    assert emacs(f'(defvar my-github "{api}")', house.folder / "example.el", "(list :user (my-github-user))") == {"user": "ada"}
+
+
+def test_installs_as_a_package(house):
+    (install,) = re.findall(r"^\$ (emacs .*)$", (FOLDER / "README.md").read_text(), re.MULTILINE)
+    code, output, errors = house.run("sh", "-c", install, cwd=PROJECT, patience=PATIENCE)
+    assert code == 0, errors
+    code, output, errors = house.run(
+        "emacs", "--batch", "--eval",
+        "(progn (package-initialize) (dolist (name '(einlass-sign-in einlass-accounts einlass-access einlass-remove))"
+        " (unless (commandp name) (error \"%s\" name))) (einlass-auth-source-enable) (princ auth-sources))", patience=PATIENCE)
+    assert code == 0 and output.startswith("(einlass "), errors
+
+
+def on_terminal(house, form):
+    """Starts Emacs on a terminal, and evaluates the form there. Its value goes to a file."""
+    value = f'(with-temp-file "../value" (insert (format "%s" (condition-case problem {form} (einlass-error (einlass-error-reason problem))' \
+            ' (quit "quit")))))'
+    return house.on_terminal("emacs", "-nw", "-Q", "-l", f"{FOLDER}/einlass.el", "--eval", f"(progn {value} (kill-emacs))", LINES="", COLUMNS="")
+
+
+def value(house):
+    return (house.folder / "value").read_text()
+
+
+def grants(house):
+    return {grant["application"]: grant["state"] for grant in json.loads(house.do("access", "list", "--json"))["grants"]}
+
+
+@pytest.mark.parametrize("key, decided", [("y", "granted"), ("n", "denied"), ("\x07", None)])
+def test_the_person_decides_about_access(house, key, decided):
+    house.sign_in("github")
+    with on_terminal(house, '(if (einlass-token "github") "token")') as terminal:
+        terminal.wait_for("Allow it?")
+        terminal.type(key)
+        assert terminal.end() == 0
+    assert value(house) == ("token" if decided == "granted" else "accessNotGranted")
+    assert grants(house).get("emacs") == decided
+
+
+def test_a_question_goes_away_with_a_decision_elsewhere(house):
+    house.sign_in("github")
+    with on_terminal(house, '(if (einlass-token "github") "token")') as terminal:
+        terminal.wait_for("Allow it?")
+        house.allow("emacs", "github")
+        assert terminal.end() == 0
+    assert value(house) == "token"
+
+
+def test_the_keys_of_a_sign_in_work_while_a_program_waits(house, enter_code):
+    with on_terminal(house, "(einlass-request 'accounts.signIn '(:provider \"github\" :flowKind \"deviceCode\"))") as terminal:
+        terminal.wait_for("[k Cancel]")
+        terminal.type("c")
+        terminal.wait_for("The code is in the clipboard")
+        terminal.type("k")
+        assert terminal.end() == 0
+    assert value(house) == "userCanceled"
+
+
+def test_a_command_offers_the_step_that_helps(house, enter_code):
+    """A sign-in for a denied application: the person forgets the denial, and the sign-in starts again."""
+    house.sign_in("github")
+    house.do("access", "set", "emacs", "github", "denied")
+    form = """(let (done)
+      (einlass--do 'auth.perform '(:provider "github" :credential "none" :selection "whenMany") (lambda (result) (setq done result)))
+      (while (not done) (sit-for 0.05)) (if (plist-get done :account) "done"))"""
+    with on_terminal(house, form) as terminal:
+        terminal.wait_for("ask again?")
+        terminal.type("y")
+        terminal.wait_for("Allow it?")
+        terminal.type("y")
+        assert terminal.end() == 0
+    assert value(house) == "done" and grants(house)["emacs"] == "granted"
+
+
+def test_a_quit_cancels_the_request(house, enter_code):
+    with on_terminal(house, "(let (inhibit-quit) (run-at-time 0 nil (lambda () (princ \"waits\"))) "
+                     "(cl-letf (((symbol-function 'get-buffer-window) #'ignore)) "
+                     "(einlass-request 'accounts.signIn '(:provider \"github\" :flowKind \"deviceCode\"))))") as terminal:
+        terminal.wait_for("Enter this code")
+        terminal.type("\x07")
+        assert terminal.end() == 0
+    assert value(house) == "quit"
 
 
 def signed_certificate(folder):
@@ -84,11 +244,10 @@ def test_smtpmail_sends_with_a_refreshed_token(emacs, house, mail):
     before = refreshed(house)
     emacs(
         "(require 'smtpmail)", mail.trusted, "(einlass-auth-source-enable)",
-        f'(setq smtpmail-smtp-server "127.0.0.1" smtpmail-smtp-service {mail.smtp} smtpmail-stream-type \'tls',
-        '      smtpmail-smtp-user "ada" send-mail-function #\'smtpmail-send-it user-mail-address "ada@example.org")',
-        "(with-temp-buffer",
-        '  (insert "From: ada@example.org\nTo: grace@example.org\nSubject: hi\n" mail-header-separator "\nhello, smtpmail\n")',
-        "  (smtpmail-send-it))", "t")
+        f'(setq smtpmail-smtp-server "127.0.0.1" smtpmail-smtp-service {mail.smtp} smtpmail-stream-type \'tls'
+        ' smtpmail-smtp-user "ada" send-mail-function #\'smtpmail-send-it user-mail-address "ada@example.org")',
+        '(with-temp-buffer (insert "From: ada@example.org\nTo: grace@example.org\nSubject: hi\n" mail-header-separator "\nhello, smtpmail\n")'
+        " (smtpmail-send-it))", "t")
     assert any("hello, smtpmail" in message for message in mail.sent), mail.log
     assert "method=XOAUTH2" in mail.log
     assert refreshed(house) == before + 1
@@ -99,9 +258,9 @@ def test_gnus_reads_with_a_refreshed_token(emacs, house, mail):
     before = refreshed(house)
     (fix,) = [block for block in blocks() if "nnimap-command" in block]
     message = emacs(
-        "(require 'nnimap)", "(nnheader-init-server-buffer)", mail.trusted, "(einlass-auth-source-enable)", "(when (< emacs-major-version 29)", fix, ")",
-        f'(nnimap-open-server "mail" \'((nnimap-address "127.0.0.1") (nnimap-server-port {mail.imap})',
-        '   (nnimap-stream tls) (nnimap-user "ada") (nnimap-authenticator xoauth2)))',
+        "(require 'nnimap)", "(nnheader-init-server-buffer)", mail.trusted, "(einlass-auth-source-enable)", f"(when (< emacs-major-version 29) {fix})",
+        f'(nnimap-open-server "mail" \'((nnimap-address "127.0.0.1") (nnimap-server-port {mail.imap})'
+        ' (nnimap-stream tls) (nnimap-user "ada") (nnimap-authenticator xoauth2)))',
         '(with-temp-buffer (nnimap-request-article 1 "INBOX" "mail" (current-buffer)) (list :text (buffer-string)))')
     assert "hello, ada" in message["text"]
     assert refreshed(house) == before + 1

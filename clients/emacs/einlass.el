@@ -107,7 +107,7 @@ The reasons that come with a hint are not here, because the hint is the step.")
 
 (defconst einlass--texts
   '(("openURL" . einlass--page-text) ("deviceCode" . einlass--code-text) ("enterVerifier" . einlass--paste-text))
-  "The function that inserts each kind of prompt that stays open during a sign-in.")
+  "The function for each kind of prompt that stays open during a sign-in.")
 
 ;;; The running einlass
 
@@ -209,7 +209,7 @@ The reasons that come with a hint are not here, because the hint is the step.")
         (accept-process-output nil 0.05)))))
 
 (defun einlass-stop ()
-  "End the running einlass.  The next request starts it again."
+  "End the running einlass until the next request."
   (interactive)
   (when einlass--running
     (einlass--close einlass--running)))
@@ -246,14 +246,22 @@ FUNCTION is called with the result and nil, or with nil and the error."
 (defun einlass--wait (connection method params &optional patience)
   "Send METHOD with PARAMS to CONNECTION and return its result.
 Signal an `einlass-error' for an error, or after PATIENCE seconds.  A quit
-cancels the request."
-  (let* (answer
-         (id (einlass--send connection method params (lambda (&rest outcome) (setq answer outcome))))
+cancels the request.  While the buffer of the sign-ins is shown, its keys work."
+  (let* ((keys-work (not (or noninteractive inhibit-quit (minibufferp))))
+         (tag (list 'answered)) answer editing
+         (id (einlass--send connection method params
+                            (lambda (&rest outcome)
+                              (setq answer outcome)
+                              (when editing (einlass--later #'throw tag nil)))))
          (end (and patience (time-add nil patience))))
     (unwind-protect
         (let ((inhibit-quit nil))
           (while (not (or answer (and end (time-less-p end nil))))
-            (accept-process-output nil 0.05)))
+            (if (and keys-work (get-buffer-window "*einlass*"))
+                (catch tag
+                  (setq editing t)
+                  (unwind-protect (recursive-edit) (setq editing nil)))
+              (accept-process-output nil 0.05))))
       (unless answer (einlass--cancel connection id)))
     (let ((problem (if answer (cadr answer)
                      (list :code 0 :message "einlass does not answer." :data '(:reason "timeout")))))
@@ -401,7 +409,7 @@ The question goes away when the prompt closes."
 
 (defun einlass--ask-access (prompt)
   "Ask about the access of the application of PROMPT."
-  (list (if (y-or-n-p (format "%s wants to use your %s accounts.%s\nAllow it? `n' is remembered, C-g decides later. "
+  (list (if (y-or-n-p (format "%s wants to use your %s accounts.%s\nA no is remembered, C-g decides later.  Allow it? "
                               (einlass--application prompt) (einlass--origin prompt) (einlass--rights prompt)))
             "accept" "decline")))
 
@@ -414,10 +422,11 @@ The question goes away when the prompt closes."
 (defun einlass--choose (text accounts &optional other)
   "Ask with TEXT for one of ACCOUNTS, or for the entry OTHER.
 Return the id of the account, or nil."
-  (let ((choices (mapcar (lambda (account) (cons (einlass--label account) (plist-get account :account))) accounts)))
-    (dolist (choice choices)
-      (when (< 1 (cl-count (car choice) choices :key #'car :test #'equal))
-        (setcar choice (format "%s %s" (car choice) (cdr choice)))))
+  (let* ((labels (mapcar #'einlass--label accounts))
+         (choices (cl-mapcar (lambda (label account)
+                               (let ((id (plist-get account :account)))
+                                 (cons (if (< 1 (cl-count label labels :test #'equal)) (concat label " " id) label) id)))
+                             labels accounts)))
     (let ((chosen (completing-read text (append (mapcar #'car choices) other) nil t nil t
                                    (or (caar choices) (car other)))))
       (cdr (assoc chosen choices)))))
@@ -509,7 +518,8 @@ Return the id of the account, or nil."
   "The keys of `einlass-sign-in-mode'.")
 
 (define-derived-mode einlass-sign-in-mode special-mode "Sign-in"
-  "The mode of the buffer that shows the running sign-ins.")
+  "The mode of the buffer that shows the running sign-ins."
+  (setq word-wrap t buffer-undo-list t))
 
 (defun einlass--page-text (prompt)
   "Insert the page of PROMPT."
@@ -520,9 +530,8 @@ Return the id of the account, or nil."
   "Insert the code of PROMPT."
   (insert (format "Enter this code at %s:\n\n" (propertize (einlass--part prompt :verificationUri) 'face 'bold)))
   (insert "    " (propertize (einlass--part prompt :userCode) 'face '(:weight bold :height 2.0)) "\n\n")
-  (insert (format "%s on this machine asks.  The page is at %s.  The code is good until %s.\n"
-                  (einlass--application prompt) (einlass--part prompt :host)
-                  (format-time-string "%H:%M" (plist-get prompt :expiresAt))))
+  (insert (format "%s on this machine asks.  The code is good until %s.\n"
+                  (einlass--application prompt) (format-time-string "%H:%M" (plist-get prompt :expiresAt))))
   (insert (format "Enter only a code that you see in your own %s.\n" (einlass--application prompt))))
 
 (defun einlass--paste-text (prompt)
@@ -534,7 +543,7 @@ Return the id of the account, or nil."
             "If the page does not load at the end, paste its address here with `p'.\n")))
 
 (defun einlass--lasting (&optional member)
-  "Return the open prompts of the sign-ins, those with MEMBER if it is given."
+  "Return each open prompt of a sign-in, or each one with MEMBER."
   (when einlass--running
     (seq-filter (lambda (prompt)
                   (and (assoc (plist-get prompt :kind) einlass--texts) (or (not member) (plist-get prompt member))))
@@ -554,7 +563,8 @@ NEW is a prompt that has just opened."
           (erase-buffer)
           (dolist (prompt prompts)
             (unless (equal origin (setq origin (einlass--origin prompt)))
-              (insert (propertize (format "%s: sign in at %s\n\n" (einlass--application prompt) origin) 'face 'bold)))
+              (insert (propertize (format "%s: sign in at %s" (einlass--application prompt) origin) 'face 'bold)
+                      (if (plist-get prompt :host) (format " (%s)" (einlass--part prompt :host)) "") "\n\n"))
             (funcall (cdr (assoc (plist-get prompt :kind) einlass--texts)) prompt))
           (when (seq-some (lambda (prompt) (eq t (plist-get prompt :grantsAccess))) prompts)
             (insert (format "%s may then use this account.\n" (einlass--application (car prompts)))))
@@ -566,10 +576,13 @@ NEW is a prompt that has just opened."
             (when (or (not member) (einlass--lasting member))
               (insert-text-button (format "[%s]" label) 'action (lambda (_) (call-interactively command)))
               (insert "  ")))
-          (goto-char (point-min)))
+          (goto-char (point-min))
+          (set-buffer-modified-p nil))
         (when (memq new prompts)
-          (if (minibufferp) (display-buffer (current-buffer))
-            (pop-to-buffer (current-buffer)))
+          (let ((window (display-buffer (current-buffer)
+                                        '(display-buffer-at-bottom (window-height . fit-window-to-buffer)))))
+            (unless (or (minibufferp (window-buffer)) (not window))
+              (select-window window)))
           (when (equal (plist-get new :kind) "openURL")
             (einlass-open-page)))))))
 
@@ -615,7 +628,7 @@ An error is shown with its next step.  Emacs does not wait for the answer."
                               (if problem
                                   (einlass--later #'einlass--report problem (lambda () (einlass--do method params function)))
                                 (einlass--later function result)))))
-    (push id einlass--ids)))
+    (when id (push id einlass--ids))))
 
 (defun einlass--provider-name (data)
   "Return the name of the provider of DATA."
@@ -641,10 +654,11 @@ An error is shown with its next step.  Emacs does not wait for the answer."
          (method (plist-get hint :method)) (question (cdr (assoc method einlass--hints)))
          (words (plist-get (plist-get data :serverError) :text))
          (text (concat (einlass--clean (plist-get problem :message))
-                       (when words (format "  They say: %s" (einlass--clean words))))))
+                       (when words (format "  They say: %s" (einlass--clean words)))))
+         (offer (format "%s  %s" text (format (or question "") (einlass--provider-name (plist-get hint :params))))))
     (cond ((member (plist-get data :reason) '("userCanceled" "userCanceledAccountSelection" "cancelled"))
            (message "Cancelled"))
-          ((and question (y-or-n-p (format "%s  %s" text (format question (einlass--provider-name (plist-get hint :params))))))
+          ((and question (y-or-n-p offer))
            (einlass--do (intern method)
                         (if (equal method "providers.configure")
                             (append (plist-get hint :params) (einlass--ask-registration (plist-get hint :params)))

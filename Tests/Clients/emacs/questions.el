@@ -1,0 +1,186 @@
+;;; questions.el --- The questions, the next steps and the search for einlass  -*- lexical-binding: t -*-
+
+;; emacs -Q --batch -l ert -l clients/emacs/einlass.el -l Tests/Clients/emacs/questions.el -f ert-run-tests-batch-and-exit
+
+(require 'ert)
+
+(defvar questions-asked nil "The texts of the questions, the last one first.")
+
+(defmacro questions-with (answers &rest body)
+  "Evaluate BODY while a person gives ANSWERS, a plist by function.  Return the answers to prompts."
+  (declare (indent 1))
+  `(let* ((answers (list ,@answers)) (questions-asked nil) sent
+          (give (lambda (function text)
+                  (push text questions-asked)
+                  (let ((answer (or (plist-member answers function) (error "Unexpected question: %s" text))))
+                    (if (eq (cadr answer) 'quit) (signal 'quit nil) (cadr answer))))))
+     (cl-letf (((symbol-function 'y-or-n-p) (lambda (text) (funcall give :y-or-n text)))
+               ((symbol-function 'yes-or-no-p) (lambda (text) (funcall give :yes-or-no text)))
+               ((symbol-function 'read-passwd) (lambda (text &optional again) (funcall give (if again :new-secret :secret) text)))
+               ((symbol-function 'read-string) (lambda (text &rest _) (funcall give :text text)))
+               ((symbol-function 'read-from-minibuffer)
+                (lambda (text _initial _map _read history) (should (eq history t)) (funcall give :text text)))
+               ((symbol-function 'completing-read)
+                (lambda (text choices _predicate match _initial _history default)
+                  (should match)
+                  (let ((answer (funcall give :choice text)))
+                    (if (null answer) default (should (member answer choices)) answer))))
+               ((symbol-function 'einlass-answer) (lambda (_prompt &rest answer) (push answer sent))))
+       ,@body
+       (nreverse sent))))
+
+(defmacro questions-to (prompt &rest answers)
+  "Return the answer to PROMPT of a person who gives ANSWERS."
+  `(car (questions-with ,answers
+          (let ((prompt (append ,prompt '(:prompt "p_1" :applicationTitle "Editor" :providerName "GitHub"))))
+            (einlass--ask prompt (cdr (assoc (plist-get prompt :kind) einlass--questions)))))))
+
+(defconst questions-accounts
+  [(:account "a_1" :username "ada" :displayName "Ada" :health "ok") (:account "a_2" :username "ada" :displayName "Ada" :health "ok")
+   (:account "a_3" :username "grace" :health "reloginNeeded")])
+
+(ert-deftest access-is-allowed-denied-or-left-open ()
+  (let ((prompt '(:kind "grantAccess" :permissions ["email" "friends"] :added ["friends"] :includes ["refreshToken"])))
+    (should (equal (questions-to prompt :y-or-n t) '("accept")))
+    (should (equal (questions-to prompt :y-or-n nil) '("decline")))
+    (should (equal (questions-to prompt :y-or-n 'quit) '("cancel")))
+    (questions-with (:y-or-n t)
+      (einlass--ask-access (append prompt '(:application "editor" :providerName "GitHub")))
+      (dolist (word '("editor" "GitHub" "email, friends" "new: friends" "lasting access"))
+        (should (string-match-p word (car questions-asked)))))))
+
+(ert-deftest an-account-is-chosen-also-among-equal-names ()
+  (let ((prompt (list :kind "selectAccount" :accounts questions-accounts)))
+    (should (equal (questions-to prompt :choice "ada (Ada) a_2") '("accept" :account "a_2")))
+    (should (equal (questions-to prompt :choice "grace – reloginNeeded") '("accept" :account "a_3")))
+    (should (equal (questions-to prompt :choice nil) '("accept" :account "a_1")))
+    (should (equal (questions-to prompt :choice 'quit) '("cancel")))))
+
+(ert-deftest an-account-beyond-the-first-hundred-is-chosen ()
+  (cl-letf (((symbol-function 'einlass--all)
+             (lambda (method member params)
+               (should (equal (list method member params) '(accounts.list :accounts (:provider "github"))))
+               '((:account "a_101" :username "zoe" :health "ok")))))
+    (should (equal (questions-to (list :kind "selectAccount" :accounts questions-accounts :more t :provider "github") :choice "zoe")
+                   '("accept" :account "a_101")))))
+
+(ert-deftest the-only-account-is-confirmed ()
+  (let ((prompt '(:kind "confirmAccount" :accounts [(:account "a_1" :username "ada" :health "ok")])))
+    (should (equal (questions-to prompt :y-or-n t) '("accept")))
+    (should (equal (questions-to prompt :y-or-n nil) '("cancel")))))
+
+(ert-deftest a-sign-in-belongs-to-an-account-or-to-a-new-one ()
+  (let ((prompt (list :kind "replaceAccount" :accounts questions-accounts)))
+    (should (equal (questions-to prompt :choice "grace – reloginNeeded") '("accept" :account "a_3")))
+    (should (equal (questions-to prompt :choice "A new account") '("accept")))
+    (should (equal (questions-to prompt :choice 'quit) '("cancel")))))
+
+(ert-deftest a-passphrase-is-typed-twice-if-it-is-new ()
+  (should (equal (questions-to '(:kind "enterPassphrase" :purpose "export" :path "/f" :new t) :new-secret "hush")
+                 '("accept" :passphrase "hush")))
+  (should (equal (questions-to '(:kind "enterPassphrase" :purpose "keySlot" :path "/f") :secret "hush") '("accept" :passphrase "hush")))
+  (should (equal (questions-to '(:kind "enterPassphrase" :purpose "keySlot" :path "/f") :secret "") '("cancel"))))
+
+(ert-deftest a-password-is-sent-with-what-the-prompt-wants ()
+  (let ((prompt '(:kind "enterPassword" :server "https://pbx.example")))
+    (should (equal (questions-to prompt :text "ada" :secret "hush") '("accept" :password "hush" :username "ada")))
+    (should (equal (questions-to prompt :text "ada" :secret "") '("cancel")))
+    (should (equal (questions-to (append prompt '(:username "ada")) :secret "hush") '("accept" :password "hush")))
+    (should (equal (questions-to (append prompt '(:username "ada" :mayRemember t)) :secret "hush" :y-or-n t)
+                   '("accept" :password "hush" :remember t)))
+    (should (equal (questions-to (append prompt '(:username "ada" :mayRemember t)) :secret "hush" :y-or-n nil)
+                   '("accept" :password "hush")))
+    (questions-with (:secret "hush")
+      (einlass--ask-password (append prompt '(:username "ada" :secure :json-false :again t)))
+      (should (string-match-p "refused" (car questions-asked)))
+      (should (string-match-p "Others on the way" (car questions-asked))))))
+
+(ert-deftest a-certificate-is-trusted-after-a-long-yes ()
+  (let ((prompt '(:kind "trustCertificate" :server "https://pbx.example" :publicKey "sha256//new" :formerPublicKey "sha256//old"
+                  :certificateEndsAt 1893456000)))
+    (should (equal (questions-to prompt :yes-or-no t) '("accept")))
+    (should (equal (questions-to prompt :yes-or-no nil) '("cancel")))
+    (questions-with (:yes-or-no t)
+      (einlass--ask-trust prompt)
+      (dolist (word '("pbx.example" "sha256//new" "sha256//old" "another key"))
+        (should (string-match-p word (car questions-asked)))))))
+
+(ert-deftest the-address-or-the-number-is-pasted ()
+  (dolist (case '((:expects "pin" :text) (:expects "redirectURL" :text) (:returningTo "app:/back" :redirectURL)))
+    (pcase-let ((`(,member ,value ,sent) case))
+      (should (equal (questions-with (:text " 123 ") (einlass--ask (list :prompt "p_1" member value) #'einlass--ask-text))
+                     `(("accept" ,sent "123")))))))
+
+(ert-deftest text-of-others-changes-nothing-beside-it ()
+  (should (equal (einlass--clean "a\nb\e[2J\u202ec") "a b [2J c")))
+
+(defun questions-connection (&rest prompts)
+  "Return a connection with PROMPTS and no process."
+  (let ((connection (cl-letf (((symbol-function 'initialize-instance) #'ignore)) (make-instance 'einlass--connection))))
+    (oset connection prompts prompts)
+    connection))
+
+(ert-deftest a-question-goes-away-when-its-prompt-closes ()
+  (let* ((prompt (list :prompt "p_1" :kind "grantAccess")) (connection (questions-connection prompt)))
+    (run-at-time 0.01 nil #'einlass--remove connection prompt)
+    (should-not (questions-with () (einlass--ask prompt (lambda (_) (while t (accept-process-output nil 0.01))))))
+    (should-not einlass--asking)
+    (should-not (oref connection prompts))))
+
+(ert-deftest questions-come-one-after-the-other-and-a-closed-one-not-at-all ()
+  (let* ((prompts (mapcar (lambda (id) (list :prompt id :kind "grantAccess" :application id)) '("p_1" "p_2" "p_3")))
+         (connection (apply #'questions-connection prompts)))
+    (questions-with (:y-or-n t)
+      (mapc #'einlass--show prompts)
+      (einlass--remove connection (nth 1 prompts))
+      (while (or einlass--waiting einlass--asking) (accept-process-output nil 0.01))
+      (should (equal (mapcar (lambda (text) (substring text 0 3)) (reverse questions-asked)) '("p_1" "p_3"))))))
+
+(defvar questions-log nil "The requests and the messages, the last one first.")
+
+(defmacro questions-report (reason hint &rest answers)
+  "Return the requests and the messages after an error of REASON with HINT, and a person's ANSWERS."
+  `(let (questions-log)
+     (cl-letf (((symbol-function 'einlass--do)
+                (lambda (method params then) (push (list method params) questions-log) (funcall then nil)))
+               ((symbol-function 'message) (lambda (&rest words) (push (apply #'format words) questions-log))))
+       (questions-with ,answers
+         (einlass--report (list :code 1001 :message "No." :data (list :reason ,reason :hint ,hint))
+                          (lambda () (push 'again questions-log)))))
+     (reverse questions-log)))
+
+(ert-deftest the-request-of-a-hint-is-sent-if-the-person-wants-it ()
+  (let ((hint '(:method "access.reset" :params (:provider "github"))))
+    (should (equal (questions-report "accessNotGranted" hint :y-or-n t) '((access.reset (:provider "github")) again)))
+    (should (equal (questions-report "accessNotGranted" hint :y-or-n nil) '("No.")))))
+
+(ert-deftest an-error-without-a-hint-shows-its-next-step ()
+  (should (equal (questions-report "networkFailure" nil) '("No.  Check the network connection and the clock, then try again.")))
+  (should (equal (questions-report "userCanceled" nil) '("Cancelled"))))
+
+(ert-deftest a-named-program-that-is-none-is-an-error ()
+  (let ((process-environment (cons "EINLASS=/nowhere/einlass" process-environment)))
+    (should (string-match-p "/nowhere/einlass" (error-message-string (should-error (einlass-find-program) :type 'user-error))))))
+
+(ert-deftest einlass-is-found-by-the-variable-then-on-the-path-then-beside-the-file-then-at-home ()
+  (let* ((folder (make-temp-file "einlass" t)) (home (expand-file-name "home" folder))
+         (exec-path (list (expand-file-name "path" folder))) (einlass--folder (expand-file-name "beside/" folder))
+         (process-environment (list (concat "HOME=" home))) (expected nil))
+    (dolist (name '("home/.local/bin/" "beside/" "path/" "named/"))
+      (let ((program (expand-file-name (concat name "einlass") folder)))
+        (make-directory (file-name-directory program) t)
+        (with-temp-file program)
+        (set-file-modes program #o700)
+        (when (equal name "named/") (push (concat "EINLASS=" program) process-environment))
+        (push name expected)
+        (should (equal (einlass-find-program) program))))
+    (should (equal (length expected) 4))
+    (delete-directory folder t)))
+
+(ert-deftest a-workspace-does-not-choose-the-program ()
+  (with-temp-buffer
+    (setq-local process-environment (cons "EINLASS=/nowhere/einlass" process-environment))
+    (setq-local exec-path nil)
+    (let ((found (ignore-errors (einlass-find-program))))
+      (should-not (equal found "/nowhere/einlass"))
+      (should (equal found (with-temp-buffer (ignore-errors (einlass-find-program))))))))
