@@ -141,9 +141,9 @@ def test_installs_as_a_package(house):
 
 def on_terminal(house, form):
     """Starts Emacs on a terminal, and evaluates the form there. Its value goes to a file."""
-    value = f'(with-temp-file "../value" (insert (format "%s" (condition-case problem {form} (einlass-error (einlass-error-reason problem))' \
+    value = f'(with-temp-file "{house.folder}/value" (insert (format "%s" (condition-case problem {form} (einlass-error (einlass-error-reason problem))' \
             ' (quit "quit")))))'
-    return house.on_terminal("emacs", "-nw", "-Q", "-l", f"{FOLDER}/einlass.el", "--eval", f"(progn {value} (kill-emacs))", LINES="", COLUMNS="")
+    return house.on_terminal("emacs", "-nw", "-Q", "-l", f"{FOLDER}/einlass.el", "--eval", f"(progn {value} (kill-emacs))", columns=200)
 
 
 def value(house):

@@ -583,6 +583,7 @@ NEW is a prompt that has just opened."
                                         '(display-buffer-at-bottom (window-height . fit-window-to-buffer)))))
             (unless (or (minibufferp (window-buffer)) (not window))
               (select-window window)))
+          (redisplay)
           (when (equal (plist-get new :kind) "openURL")
             (einlass-open-page)))))))
 
