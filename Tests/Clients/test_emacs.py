@@ -210,6 +210,70 @@ def test_a_quit_cancels_the_request(house, enter_code):
     assert value(house) == "quit"
 
 
+def count(method):
+    """Lisp that counts the requests of this method from now on, in the variable `requests`."""
+    return ("(progn (defvar requests 0) (add-function :before (symbol-function 'jsonrpc-async-request) (lambda (_ method &rest _)"
+            f" (when (eq method '{method}) (setq requests (1+ requests))))))")
+
+
+def test_auth_source_finds_nothing_for_another_host_and_asks_nobody(emacs, house):
+    house.sign_in("gitlab")
+    (house.folder / ".netrc").write_text("machine mail.example.net login grace password hush\n")
+    found = emacs(
+        "(setq auth-sources (list \"~/.netrc\"))", "(einlass-auth-source-enable)", count("services.resolve"),
+        "(defvar unknown (auth-source-search :host \"imap.example.net\" :port 993 :user \"ada\"))",
+        "(defvar created (einlass-auth-source-search :host \"imap.example.net\" :create t))",
+        "(defvar asked requests)",
+        "(defvar other (car (auth-source-search :host \"mail.example.net\")))",
+        "(list :unknown (length unknown) :created (length created) :asked asked :user (plist-get other :user)"
+        " :secret (funcall (plist-get other :secret)))")
+    assert found == {"unknown": 0, "created": 0, "asked": 3, "user": "grace", "secret": "hush"}
+    assert house.count("gitlab", "GET", "/api/v4/user") == 1  # that of the sign-in
+
+
+def test_auth_source_finds_an_account_by_host_and_user(emacs, house):
+    house.sign_in("gitlab")
+    house.allow("emacs", "gitlab")
+    house.do("services", "add", "imap.example.org", "gitlab/ada", "--yes")
+    search = "(list :user (plist-get (car (auth-source-search :host {host} :user {user} :port \"imaps\")) :user))"
+    for host, user, found in (('"imap.example.org"', "nil", "ada@example.org"), ('"imap.example.org"', '"ada"', "ada"),
+                              ('"imap.example.org"', '"ada@example.org"', "ada@example.org"), ('"imap.example.org"', '"grace"', None),
+                              ('(list "mail.example.net" "imap.example.org")', "nil", "ada@example.org"), ("t", "nil", None)):
+        assert emacs("(einlass-auth-source-enable)", search.format(host=host, user=user)) == {"user": found}, (host, user)
+
+
+def test_auth_source_does_not_choose_among_accounts(emacs, house):
+    for user in ("ada", "grace"):
+        house.sign_in("google", user=user)
+    house.do("services", "add", "imap.example.org", "google", "--yes")
+    search = "(plist-get (car (auth-source-search :host \"imap.example.org\" :user user)) :user)"
+    found = emacs("(einlass-auth-source-enable)", "(defvar user nil)", f"(defvar nobody {search})", '(setq user "grace@example.org")',
+                  f"(list :nobody nobody :grace {search})")
+    assert found == {"nobody": None, "grace": "grace@example.org"}
+
+
+def test_a_remembered_entry_of_auth_source_gives_new_tokens(emacs, house):
+    house.change({"google": {"behaviour": {"accessSeconds": 2}}})
+    house.sign_in("google")
+    house.allow("emacs", "google")
+    house.do("services", "add", "imap.example.org", "google", "--yes")
+    # einlass gives no token in its last minute, so each of these is refreshed.
+    found = emacs(
+        "(einlass-auth-source-enable)",
+        "(defun token () (funcall (plist-get (car (auth-source-search :host \"imap.example.org\" :user \"ada@example.org\")) :secret)))",
+        count("services.resolve"), "(list :tokens (vector (token) (token)) :searches requests)")
+    assert len(set(found["tokens"])) == 2 and found["searches"] == 1
+    assert set(found["tokens"]) <= set(house.state()["google"]["tokens"])
+
+
+def test_auth_source_finds_a_new_account_after_it_has_found_nothing(emacs, house):
+    house.do("services", "add", "imap.example.org", "google", "--yes")
+    found = emacs(
+        "(einlass-auth-source-enable)", "(defun search () (length (auth-source-search :host \"imap.example.org\" :user \"ada@example.org\")))",
+        "(defvar before (search))", "(einlass-request 'accounts.signIn '(:provider \"google\"))", "(list :before before :after (search))")
+    assert found == {"before": 0, "after": 1}
+
+
 def signed_certificate(folder):
     """Returns the paths of a certificate for 127.0.0.1, of its key, and of the authority. Emacs takes no self-signed one."""
     new = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]

@@ -900,6 +900,9 @@ USERS is a list of user names, or t for any of them."
                               (if (eq users t) (equal (plist-get account :account) (plist-get where :account))
                                 (seq-intersection (funcall names account) users)))
                             accounts)))
+    (when (and (eq users t) (not account) (cdr accounts))
+      (message "einlass: several accounts of %s are for %s.  Prefer one in `einlass-accounts', or name the user"
+               (plist-get where :provider) host))
     (when account
       `(:host ,host :port ,port
         :user ,(if (eq users t)
