@@ -6,6 +6,8 @@ import json
 import re
 import shutil
 import subprocess
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -94,7 +96,8 @@ def test_signs_in_by_page(emacs, house):
         "(defvar token (einlass-token \"github\"))",
         "(while (get-buffer \"*einlass*\") (accept-process-output nil 0.01))",
         # No message and no token is kept in a buffer.
-        "(defvar kept (seq-filter (lambda (buffer) (with-current-buffer buffer (goto-char 1) (search-forward token nil t))) (buffer-list)))",
+        "(defvar kept (seq-filter (lambda (buffer) (with-current-buffer buffer (goto-char 1) (search-forward token nil t)))"
+        " (buffer-list)))",
         "(list :account (einlass--account id) :kept (vconcat (mapcar (function buffer-name) kept)) :token token)")
     assert account["account"]["username"] == "ada" and account["kept"] == [" *code-conversion-work*"]
     assert account["token"] in house.state()["github"]["tokens"]
@@ -139,11 +142,11 @@ def test_installs_as_a_package(house):
     assert code == 0 and output.startswith("(einlass "), errors
 
 
-def on_terminal(house, form):
+def on_terminal(house, form, columns=200):
     """Starts Emacs on a terminal, and evaluates the form there. Its value goes to a file."""
-    value = f'(with-temp-file "{house.folder}/value" (insert (format "%s" (condition-case problem {form} (einlass-error (einlass-error-reason problem))' \
-            ' (quit "quit")))))'
-    return house.on_terminal("emacs", "-nw", "-Q", "-l", f"{FOLDER}/einlass.el", "--eval", f"(progn {value} (kill-emacs))", columns=200)
+    value = (f'(with-temp-file "{house.folder}/value" (insert (format "%s" (condition-case problem {form}'
+             ' (einlass-error (einlass-error-reason problem)) (quit "quit")))))')
+    return house.on_terminal("emacs", "-nw", "-Q", "-l", f"{FOLDER}/einlass.el", "--eval", f"(progn {value} (kill-emacs))", columns=columns)
 
 
 def value(house):
@@ -154,7 +157,8 @@ def grants(house):
     return {grant["application"]: grant["state"] for grant in json.loads(house.do("access", "list", "--json"))["grants"]}
 
 
-@pytest.mark.parametrize("key, decided", [("y", "granted"), ("n", "denied"), ("\x07", None)])
+# C-] is C-g without the signal of the terminal, which Emacs takes at another moment.
+@pytest.mark.parametrize("key, decided", [("y", "granted"), ("n", "denied"), ("\x1d", None)])
 def test_the_person_decides_about_access(house, key, decided):
     house.sign_in("github")
     with on_terminal(house, '(if (einlass-token "github") "token")') as terminal:
@@ -210,6 +214,58 @@ def test_a_quit_cancels_the_request(house, enter_code):
     assert value(house) == "quit"
 
 
+def test_the_address_of_a_browser_elsewhere_is_pasted(house):
+    form = """(let ((browse-url-browser-function #'ignore))
+      (einlass-request 'accounts.signIn '(:provider "github" :flowKind "authorizationCode")) "signed in")"""
+    with on_terminal(house, form, columns=900) as terminal:
+        terminal.wait_for("[p Paste the address or number]")
+        page, = set(re.findall(r"http://[^\s\x1b]*/authorize[^\s\x1b]*", terminal.shown))
+
+        class Elsewhere(urllib.request.HTTPRedirectHandler):
+            def redirect_request(self, request, answer, code, message, headers, url):
+                return None if "code=" in url else super().redirect_request(request, answer, code, message, headers, url)
+
+        with pytest.raises(urllib.error.HTTPError) as ended:
+            urllib.request.build_opener(Elsewhere).open(page)
+        terminal.type("p")
+        terminal.wait_for("Address of the page that did not load:")
+        terminal.type(ended.value.headers["Location"] + "\r")
+        assert terminal.end() == 0
+    assert value(house) == "signed in"
+
+
+WAIT = """(defun wait (text &optional gone)
+  (while (eq (and gone t) (and (save-excursion (goto-char 1) (re-search-forward text nil t)) t)) (accept-process-output nil 0.01)))"""
+
+
+def test_the_list_of_accounts_prefers_and_removes(emacs, house):
+    for user in ("ada", "grace"):
+        house.sign_in("github", user=user)
+    emacs("(einlass-accounts)", WAIT, '(wait "github +ada +Ada Lovelace +ok")', '(search-forward "grace")', "(einlass-prefer)",
+          '(wait "grace +Grace Hopper +ok +preferred")',
+          "(cl-letf (((symbol-function 'yes-or-no-p) (lambda (text) (string-match-p \"grace\" text)))) (einlass-remove-this))",
+          '(wait "grace" t)', "t")
+    assert [account["username"] for account in json.loads(house.do("accounts", "list", "--json"))["accounts"]] == ["ada"]
+
+
+def test_the_list_of_accesses_denies_allows_and_forgets(emacs, house):
+    house.sign_in("github")
+    house.allow("emacs", "github")
+    emacs("(einlass-access)", WAIT, '(search-forward "emacs")', "(einlass-deny)", '(wait "emacs +github +denied")',
+          "(einlass-allow)", '(wait "emacs +github +granted")', "t")
+    assert grants(house)["emacs"] == "granted"
+    emacs("(einlass-access)", WAIT, '(search-forward "emacs")', "(einlass-forget)", '(wait "emacs" t)', "t")
+    assert "emacs" not in grants(house)
+
+
+def test_the_command_signs_in_and_says_it(house):
+    house.environment["DISPLAY"] = ":0"
+    with on_terminal(house, "(progn (call-interactively 'einlass-sign-in) (recursive-edit))") as terminal:
+        terminal.wait_for("Sign in at")
+        terminal.type("github\r")
+        terminal.wait_for("Signed in at github as ada (Ada Lovelace)")
+
+
 def count(method):
     """Lisp that counts the requests of this method from now on, in the variable `requests`."""
     return ("(progn (defvar requests 0) (add-function :before (symbol-function 'jsonrpc-async-request) (lambda (_ method &rest _)"
@@ -253,7 +309,7 @@ def test_auth_source_does_not_choose_among_accounts(emacs, house):
 
 
 def test_a_remembered_entry_of_auth_source_gives_new_tokens(emacs, house):
-    house.change({"google": {"behaviour": {"accessSeconds": 2}}})
+    house.change({"google": {"behaviour": {"accessSeconds": 50}}})
     house.sign_in("google")
     house.allow("emacs", "google")
     house.do("services", "add", "imap.example.org", "google", "--yes")
@@ -269,7 +325,8 @@ def test_a_remembered_entry_of_auth_source_gives_new_tokens(emacs, house):
 def test_auth_source_finds_a_new_account_after_it_has_found_nothing(emacs, house):
     house.do("services", "add", "imap.example.org", "google", "--yes")
     found = emacs(
-        "(einlass-auth-source-enable)", "(defun search () (length (auth-source-search :host \"imap.example.org\" :user \"ada@example.org\")))",
+        "(einlass-auth-source-enable)",
+        "(defun search () (length (auth-source-search :host \"imap.example.org\" :user \"ada@example.org\")))",
         "(defvar before (search))", "(einlass-request 'accounts.signIn '(:provider \"google\"))", "(list :before before :after (search))")
     assert found == {"before": 0, "after": 1}
 
@@ -286,15 +343,21 @@ def signed_certificate(folder):
 
 @pytest.fixture
 def mail(house, tmp_path):
-    """A mail server for the accounts of gitlab, whose tokens end after two seconds, and the account of ada."""
-    house.change({"gitlab": {"behaviour": {"takesQuery": True, "accessSeconds": 2}}})
+    """A mail server for the accounts of gitlab, and the account of ada, whose token ends in less than a minute.
+
+    The provider has revoked that token, so the mail server takes only a new one."""
+    house.change({"gitlab": {"behaviour": {"takesQuery": True, "accessSeconds": 50}}})
     certificate, key, authority = signed_certificate(tmp_path)
     with open_mail_server(house.origin("gitlab"), certificate, key) as server:
         server.trusted = f"(progn (require 'gnutls) (setq gnutls-trustfiles (list \"{authority}\")))"
         house.sign_in("gitlab")
         house.allow("emacs", "gitlab")
         house.do("services", "add", "127.0.0.1", "gitlab/ada", "--yes")
-        house.change({"gitlab": {"behaviour": {"accessSeconds": 7200}}})
+        house.change({"gitlab": {"behaviour": {"accessSeconds": 7200},
+                                 "tokens": dict.fromkeys(house.state()["gitlab"]["tokens"], {"expiresAt": 1})}})
+        for token in house.state()["gitlab"]["tokens"]:
+            with pytest.raises(urllib.error.HTTPError, match="401"):
+                urllib.request.urlopen(f"{house.origin('gitlab')}/api/v4/user?access_token={token}")
         yield server
 
 
@@ -310,7 +373,8 @@ def test_smtpmail_sends_with_a_refreshed_token(emacs, house, mail):
         "(require 'smtpmail)", mail.trusted, "(einlass-auth-source-enable)",
         f'(setq smtpmail-smtp-server "127.0.0.1" smtpmail-smtp-service {mail.smtp} smtpmail-stream-type \'tls'
         ' smtpmail-smtp-user "ada" send-mail-function #\'smtpmail-send-it user-mail-address "ada@example.org")',
-        '(with-temp-buffer (insert "From: ada@example.org\nTo: grace@example.org\nSubject: hi\n" mail-header-separator "\nhello, smtpmail\n")'
+        '(with-temp-buffer (insert "From: ada@example.org\nTo: grace@example.org\nSubject: hi\n"'
+        ' mail-header-separator "\nhello, smtpmail\n")'
         " (smtpmail-send-it))", "t")
     assert any("hello, smtpmail" in message for message in mail.sent), mail.log
     assert "method=XOAUTH2" in mail.log
@@ -322,7 +386,8 @@ def test_gnus_reads_with_a_refreshed_token(emacs, house, mail):
     before = refreshed(house)
     (fix,) = [block for block in blocks() if "nnimap-command" in block]
     message = emacs(
-        "(require 'nnimap)", "(nnheader-init-server-buffer)", mail.trusted, "(einlass-auth-source-enable)", f"(when (< emacs-major-version 29) {fix})",
+        "(require 'nnimap)", "(nnheader-init-server-buffer)", mail.trusted, "(einlass-auth-source-enable)",
+        f"(when (< emacs-major-version 29) {fix})",
         f'(nnimap-open-server "mail" \'((nnimap-address "127.0.0.1") (nnimap-server-port {mail.imap})'
         ' (nnimap-stream tls) (nnimap-user "ada") (nnimap-authenticator xoauth2)))',
         '(with-temp-buffer (nnimap-request-article 1 "INBOX" "mail" (current-buffer)) (list :text (buffer-string)))')

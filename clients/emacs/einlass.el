@@ -2,7 +2,7 @@
 
 ;; Author: The einlass project
 ;; Version: 0.1.0
-;; Package-Requires: ((emacs "27.1") (jsonrpc "1.0.12"))
+;; Package-Requires: ((emacs "27.1"))
 ;; Keywords: comm, tools
 ;; URL: https://github.com/einlass/einlass
 ;; SPDX-License-Identifier: Apache-2.0
@@ -149,10 +149,12 @@ The reasons that come with a hint are not here, because the hint is the step.")
     (let ((named (or einlass-program (getenv "EINLASS"))))
       (cond ((member named '(nil ""))
              (or (executable-find "einlass")
-                 (locate-file "einlass" (list einlass--folder (expand-file-name "~/.local/bin")) nil #'file-executable-p)
+                 (locate-file "einlass" (list einlass--folder (expand-file-name "~/.local/bin"))
+                              nil #'file-executable-p)
                  (user-error "There is no einlass.  Install it, or set `einlass-program'")))
             ((executable-find named))
-            (t (user-error "`einlass-program' or EINLASS names %s, which is no program.  Correct or remove it" named))))))
+            (t (user-error "`einlass-program' or EINLASS names %s, which is no program.  Correct or remove it"
+                           named))))))
 
 (defun einlass--locale ()
   "Return the language of the person as a language tag, or nil."
@@ -392,7 +394,8 @@ The question goes away when the prompt closes."
 
 (defun einlass--origin (prompt)
   "Return the name of the provider, or of the protected resource, of PROMPT."
-  (einlass--clean (or (plist-get prompt :resource) (plist-get prompt :providerName) (plist-get prompt :server) "einlass")))
+  (einlass--clean (or (plist-get prompt :resource) (plist-get prompt :providerName)
+                      (plist-get prompt :server) "einlass")))
 
 (defun einlass--words (prompt member)
   "Return the list MEMBER of PROMPT as text."
@@ -425,7 +428,8 @@ Return the id of the account, or nil."
   (let* ((labels (mapcar #'einlass--label accounts))
          (choices (cl-mapcar (lambda (label account)
                                (let ((id (plist-get account :account)))
-                                 (cons (if (< 1 (cl-count label labels :test #'equal)) (concat label " " id) label) id)))
+                                 (cons (if (< 1 (cl-count label labels :test #'equal)) (concat label " " id) label)
+                                       id)))
                              labels accounts)))
     (let ((chosen (completing-read text (append (mapcar #'car choices) other) nil t nil t
                                    (or (caar choices) (car other)))))
@@ -439,8 +443,9 @@ Return the id of the account, or nil."
 
 (defun einlass--ask-account (prompt)
   "Ask for one of the accounts of PROMPT."
-  (let ((account (einlass--choose (format "Account of %s for %s: " (einlass--origin prompt) (einlass--application prompt))
-                                  (einlass--offered prompt))))
+  (let ((account (einlass--choose
+                  (format "Account of %s for %s: " (einlass--origin prompt) (einlass--application prompt))
+                  (einlass--offered prompt))))
     (if account (list "accept" :account account) (list "cancel"))))
 
 (defun einlass--ask-confirmation (prompt)
@@ -468,7 +473,8 @@ Return the id of the account, or nil."
 (defun einlass--ask-password (prompt)
   "Ask for the user name and the password of PROMPT."
   (let* ((notes (concat (when (eq t (plist-get prompt :again)) "The server refused that user name or password.\n")
-                        (when (eq :json-false (plist-get prompt :secure)) "Others on the way can read the password.\n")))
+                        (when (eq :json-false (plist-get prompt :secure))
+                          "Others on the way can read the password.\n")))
          (known (plist-get prompt :username))
          (server (einlass--part prompt :server))
          (name (or known (read-string (format "%sUser name at %s: " notes server))))
@@ -487,11 +493,13 @@ Return the id of the account, or nil."
                (concat
                 (format "The certificate of %s %s.\n" (einlass--part prompt :server)
                         (pcase (plist-get prompt :fault)
-                          ("selfSigned" "is certified by itself alone") ("unknownAuthority" "comes from an unknown authority")
+                          ("selfSigned" "is certified by itself alone")
+                          ("unknownAuthority" "comes from an unknown authority")
                           ("expired" "has expired") ("notYetValid" "is not valid yet")
                           ("otherHost" "belongs to another host") ('nil "is trusted")
                           (_ "is not trusted")))
-                (when former (format "The server has another key than before, which was\n  %s\n" (einlass--clean former)))
+                (when former
+                  (format "The server has another key than before, which was\n  %s\n" (einlass--clean former)))
                 (format "Its key is\n  %s\nvalid until %s.  Compare it with that of your server.  Trust it? "
                         (einlass--part prompt :publicKey)
                         (format-time-string "%F" (plist-get prompt :certificateEndsAt)))))
@@ -501,8 +509,9 @@ Return the id of the account, or nil."
   "Ask for the address or the number of PROMPT."
   (let* ((number (equal (plist-get prompt :expects) "pin"))
          ;; The text has a code in it, so no history keeps it.
-         (text (string-trim (read-from-minibuffer (if number "Number from the page: " "Address of the page that did not load: ")
-                                                  nil nil nil t))))
+         (text (string-trim (read-from-minibuffer
+                             (if number "Number from the page: " "Address of the page that did not load: ")
+                             nil nil nil t))))
     (unless (string-empty-p text)
       (list "accept" (if (plist-get prompt :expects) :text :redirectURL) text))))
 
@@ -592,7 +601,8 @@ NEW is a prompt that has just opened."
   (interactive)
   (let ((page (or (car (einlass--lasting :url)) (car (einlass--lasting :verificationUri)))))
     (condition-case problem
-        (browse-url (or (plist-get page :url) (plist-get page :verificationUriComplete) (plist-get page :verificationUri)))
+        (browse-url (or (plist-get page :url) (plist-get page :verificationUriComplete)
+                        (plist-get page :verificationUri)))
       (error (message "Open the page yourself: %s" (error-message-string problem))))))
 
 (defun einlass-copy ()
@@ -627,7 +637,8 @@ An error is shown with its next step.  Emacs does not wait for the answer."
                             (lambda (result problem)
                               (setq einlass--ids (delq id einlass--ids))
                               (if problem
-                                  (einlass--later #'einlass--report problem (lambda () (einlass--do method params function)))
+                                  (einlass--later #'einlass--report problem
+                                                  (lambda () (einlass--do method params function)))
                                 (einlass--later function result)))))
     (when id (push id einlass--ids))))
 
@@ -697,7 +708,8 @@ id such as \"github\", or the address of a protected resource.  MORE are further
 parameters of `accounts.signIn'."
   (interactive (einlass--read-provider))
   (einlass--do 'accounts.signIn
-               `(,@(if (string-match-p "\\`https?://" provider) (list :resource provider :probe t) (list :provider provider))
+               `(,@(if (string-match-p "\\`https?://" provider) (list :resource provider :probe t)
+                     (list :provider provider))
                  ,@(when code '(:flowKind "deviceCode")) ,@more)
                (lambda (result)
                  (let ((account (einlass--account (plist-get result :account))))
@@ -709,12 +721,11 @@ parameters of `accounts.signIn'."
 
 (defun einlass--read-account (text)
   "Ask with TEXT for a stored account and return its id."
-  (let ((accounts (or (einlass--all 'accounts.list :accounts) (user-error "There is no account"))))
-    (or (einlass--choose text (mapcar (lambda (account)
-                                        (let ((name (format "%s at %s" (plist-get account :username) (plist-get account :provider))))
-                                          (append (list :username name) account)))
-                                      accounts))
-        (user-error "No account chosen"))))
+  (let ((named (lambda (account)
+                 (append (list :username (format "%s at %s" (plist-get account :username) (plist-get account :provider)))
+                         account)))
+        (accounts (or (einlass--all 'accounts.list :accounts) (user-error "There is no account"))))
+    (or (einlass--choose text (mapcar named accounts)) (user-error "No account chosen"))))
 
 ;;;###autoload
 (defun einlass-remove (account)
@@ -802,7 +813,7 @@ that returns entries for `tabulated-list-mode'."
             (list (cons (plist-get grant :application) (plist-get grant :provider))
                   (vector (einlass--application grant) (einlass--part grant :provider) (einlass--part grant :state)
                           (if (plist-get grant :accounts) (format "%d" (length (plist-get grant :accounts))) "all")
-                          (string-join (delq nil (list (einlass--words grant :permissions) (einlass--words grant :includes))) " "))))
+                          (string-trim (concat (einlass--words grant :permissions) " " (einlass--words grant :includes))))))
           (einlass--all 'access.list :grants)))
 
 ;;;###autoload (autoload 'einlass-access "einlass" nil t)
@@ -857,7 +868,7 @@ It is of ACCOUNT, or of the usual account."
                                     (einlass-request 'credentials.get wish)
                                   (einlass-error
                                    (let ((hint (plist-get (einlass-error-data problem) :hint)))
-                                     (unless (and (equal (plist-get hint :method) "accounts.signIn") (not noninteractive))
+                                     (when (or noninteractive (not (equal (plist-get hint :method) "accounts.signIn")))
                                        (signal (car problem) (cdr problem)))
                                      (einlass-request 'accounts.signIn (plist-get hint :params))
                                      (einlass-request 'credentials.get wish))))
@@ -892,7 +903,8 @@ The next token is a new one."
 (defun einlass--find (host port users)
   "Return the entry of `auth-source' for HOST and PORT, or nil.
 USERS is a list of user names, or t for any of them."
-  (let* ((addresses (delq nil (list (when (string-match-p "\\`[0-9]+\\'" (format "%s" port)) (format "%s:%s" host port)) host)))
+  (let* ((number (string-match-p "\\`[0-9]+\\'" (format "%s" port)))
+         (addresses (append (when number (list (format "%s:%s" host port))) (list host)))
          (where (seq-some (lambda (address) (condition-case nil (einlass--resolve address) (einlass-error))) addresses))
          (accounts (and where (einlass--all 'accounts.list :accounts (list :provider (plist-get where :provider)))))
          (names (lambda (account) (delq nil (list (plist-get account :username) (plist-get account :email)))))
@@ -921,7 +933,8 @@ Nothing is ever created, and nothing is found if DELETE is non-nil."
       (unless (or delete (memq host '(nil t)))
         (let ((users (cond ((memq user '(nil t)) t) ((listp user) user) (t (list user))))
               (port (if (listp port) (car port) port)))
-          (seq-take (delq nil (mapcar (lambda (host) (einlass--find host port users)) (if (listp host) host (list host))))
+          (seq-take (delq nil (mapcar (lambda (host) (einlass--find host port users))
+                                      (if (listp host) host (list host))))
                     (or max 1))))
     ;; The other sources go on without einlass.
     (error (message "einlass: %s" (error-message-string problem)) nil)))
