@@ -16,8 +16,9 @@ sys.path.append(str(PROJECT / "Tests/Integrations"))
 from house import SANDBOX, House  # noqa: E402
 
 COLUMNS, ROWS = 76, 22
-START = """(progn (setq inhibit-startup-screen t) (menu-bar-mode -1) (fset 'display-startup-echo-area-message #'ignore) (write-region "Hello.\\n" nil "hello.txt" nil 'quiet)
- (find-file "hello.txt") (einlass-sign-in "github" t))"""
+START = """(progn (setq inhibit-startup-screen t) (menu-bar-mode -1)
+ (write-region "Hello.\\n" nil "hello.txt" nil 'quiet) (find-file "hello.txt")
+ (run-with-idle-timer 0.1 nil (lambda () (message nil) (einlass-sign-in "github" t))))"""
 COLOURS = "#000000 #a00000 #00702a #80600a #2040c0 #a000a0 #007080 #c0c0c0".split()
 
 
