@@ -331,6 +331,15 @@ def test_auth_source_finds_a_new_account_after_it_has_found_nothing(emacs, house
     assert found == {"before": 0, "after": 1}
 
 
+def test_a_secret_without_access_is_an_error_in_words(emacs, house):
+    house.sign_in("google")
+    house.do("services", "add", "imap.example.org", "google", "--yes")
+    found = emacs(
+        "(einlass-auth-source-enable)", "(defvar entry (car (auth-source-search :host \"imap.example.org\" :user \"ada@example.org\")))",
+        "(list :error (condition-case problem (funcall (plist-get entry :secret)) (user-error (error-message-string problem))))")
+    assert "grantAccess" in found["error"] and "(:code" not in found["error"], found
+
+
 def signed_certificate(folder):
     """Returns the paths of a certificate for 127.0.0.1, of its key, and of the authority. Emacs takes no self-signed one."""
     new = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]

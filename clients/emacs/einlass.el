@@ -660,24 +660,31 @@ An error is shown with its next step.  Emacs does not wait for the answer."
     (or (cdr (assoc reason einlass--next-steps))
         (and (<= -32700 code -32600) "This is a fault of einlass.el: report it there."))))
 
+(defun einlass--text (problem)
+  "Return the message of the error PROBLEM, with the words of the provider."
+  (let ((words (plist-get (plist-get (plist-get problem :data) :serverError) :text)))
+    (concat (einlass--clean (plist-get problem :message))
+            (when words (format "  They say: %s" (einlass--clean words))))))
+
+(defun einlass--advice (problem)
+  "Return the text of the error PROBLEM and its next step."
+  (string-trim (concat (einlass--text problem) "  " (einlass--next-step problem))))
+
 (defun einlass--report (problem retry)
   "Show the error PROBLEM and offer its next step.  Call RETRY after that step."
   (let* ((data (plist-get problem :data)) (hint (plist-get data :hint))
          (method (plist-get hint :method)) (question (cdr (assoc method einlass--hints)))
-         (words (plist-get (plist-get data :serverError) :text))
-         (text (concat (einlass--clean (plist-get problem :message))
-                       (when words (format "  They say: %s" (einlass--clean words)))))
-         (offer (format "%s  %s" text (format (or question "") (einlass--provider-name (plist-get hint :params))))))
+         (provider (einlass--provider-name (plist-get hint :params)))
+         (offer (format "%s  %s" (einlass--text problem) (format (or question "") provider))))
     (cond ((member (plist-get data :reason) '("userCanceled" "userCanceledAccountSelection" "cancelled"))
            (message "Cancelled"))
           ((and question (y-or-n-p offer))
            (einlass--do (intern method)
-                        (if (equal method "providers.configure")
-                            (append (plist-get hint :params) (einlass--ask-registration (plist-get hint :params)))
-                          (plist-get hint :params))
+                        (append (plist-get hint :params)
+                                (when (equal method "providers.configure")
+                                  (einlass--ask-registration (plist-get hint :params))))
                         (lambda (_) (if (equal method "accounts.signIn") (message "Signed in") (funcall retry)))))
-          (question (message "%s" text))
-          (t (message "%s  %s" text (or (einlass--next-step problem) ""))))))
+          (t (message "%s" (einlass--advice problem))))))
 
 (defun einlass--ask-registration (hint)
   "Ask for the registration of the application at the provider of HINT."
@@ -922,7 +929,10 @@ USERS is a list of user names, or t for any of them."
                        (seq-find (lambda (name) (string-match-p "@" name)) (funcall names account))
                        (plist-get account :username))
                  (car (seq-intersection users (funcall names account))))
-        :secret ,(lambda () (einlass--token where (plist-get account :account)))
+        :secret ,(lambda ()
+                   (condition-case problem
+                       (einlass--token where (plist-get account :account))
+                     (einlass-error (user-error "%s" (einlass--advice (nth 2 problem))))))
         ;; smtpmail takes the first mechanism of the server without it, which may be one for passwords.
         ,@(unless (equal (plist-get where :scheme) "basic") (list :smtp-auth "xoauth2"))))))
 
