@@ -61,7 +61,7 @@ def test_a_fault_of_the_documentation_is_found(house):
 def test_passes_the_cases(hold, tmp_path, house):
     shutil.copy(FOLDER / "einlass.el", tmp_path)
     house.run("emacs", "-Q", "--batch", "-f", "batch-byte-compile", str(tmp_path / "einlass.el"), patience=PATIENCE)
-    hold("emacs", "-Q", "--batch", "-l", tmp_path / "einlass.elc", "-l", TESTS / "adapter.el", patience=1200)
+    hold("emacs", "-Q", "--batch", "-l", tmp_path / "einlass.elc", "-l", TESTS / "adapter.el")
 
 
 def test_questions_next_steps_and_the_search_for_einlass(house):

@@ -312,4 +312,4 @@ def test_bash_shows_a_code(house, enter_code):
 
 def test_bash_passes_every_case(hold):
     """By an adapter in bash that reads sign-in for its functions. It starts jq for each message, hence the time."""
-    hold("--timeout", 300, "bash", PROJECT / "Tests/Clients/bash/adapter", patience=1500)
+    hold("--timeout", 300, "bash", PROJECT / "Tests/Clients/bash/adapter")
