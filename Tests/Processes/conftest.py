@@ -3,4 +3,4 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1] / "Oracles"))  # for the servers and the helpers
 
-from fixtures import built, dot, start  # noqa: E402, F401
+from fixtures import built, config, dot, ready, start  # noqa: E402, F401
