@@ -25,8 +25,7 @@ class EinlassAuth(AuthBase):
     def _again(self, response: Any, token: Token, url: str, **more: Any) -> Any:
         if response.status_code != 401 or response.request.headers.get("Authorization") != token.header:
             return response
-        self.source.reject(token)
-        fresh = self.source.token(url)
+        fresh = self.source.replaced(url, token)
         response.content  # so that the connection can be used again
         response.close()
         request = response.request.copy()

@@ -36,6 +36,7 @@ Sign in, and use the accounts in einlass's store.
                         JSON from FILE or standard input (the output of `sign-in --json --show-secrets`)
   access [PROVIDER ACTION]
                         access decisions; ACTION is grant, deny or reset (ask again)
+  mcp URL               a bridge from MCP on standard input and output to a server with tokens
 """
 
 EPILOGUE = """\

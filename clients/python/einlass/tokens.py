@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import threading
+import time
 from dataclasses import dataclass
-from typing import Any, Dict, Optional, Sequence
+from typing import Any, Dict, Iterator, Optional, Sequence
 from urllib.parse import urlsplit
 
 from .client import Client, EinlassError
@@ -53,6 +55,30 @@ def working_folder() -> Dict[str, str]:
         return {"folder": os.getcwd()}
     except FileNotFoundError:
         return {}
+
+
+@contextlib.contextmanager
+def alone(name: str, seconds: float) -> Iterator[None]:
+    """Keeps the other processes out that use the same name. After that time it goes on beside them."""
+    try:
+        import fcntl
+
+        folder = os.path.join(os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state"), "einlass")
+        file = os.open(os.path.join(folder, name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except (ImportError, OSError):
+        yield  # without the lock a new token may be rejected too, which costs one more request
+        return
+    try:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                time.sleep(0.01)
+        yield
+    finally:
+        os.close(file)
 
 
 @dataclass(frozen=True)
@@ -110,6 +136,16 @@ class TokenSource:
         """Reports that a service refused the token (401), so that the next one is new."""
         params = {"account": token.account, **({"resource": token.resource} if token.resource else {})}
         self._request("credentials.reject", params, timeout)
+
+    def replaced(self, address: str, refused: Token, timeout: float = 9) -> Token:
+        """Returns a token in place of one that the service refused (401). `credentials.reject` names no token, so of
+        the programs that were refused with the same one only the first may reject it: the others take the new one."""
+        with alone("rejecting-" + refused.account, timeout):
+            token = self.token(address, timeout=timeout)
+            if token.text == refused.text:
+                self.reject(token, timeout)
+                token = self.token(address, timeout=timeout)
+        return token
 
     def close(self) -> None:
         with self._lock:

@@ -1,0 +1,201 @@
+"""A bridge for clients of MCP, whose own sign-in fails them: `python -m einlass mcp URL`.
+
+The client speaks MCP on standard input and output. The server gets each message by Streamable HTTP, with a token of
+einlass. The client never sees a token. On a terminal the program signs the person in, and ends.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import subprocess
+import sys
+from typing import Any, Dict, List, Mapping, Optional, Sequence
+
+from .client import Client, EinlassError, ServerGone
+from .text import clean, say
+from .tokens import Token, TokenSource, find_einlass, naming_command, without_query, working_folder
+
+PATIENCE = 10  # seconds for the server's first answer
+#: Problems that a sign-in solves, by `reason` and by `detail`.
+SIGN_IN_HELPS = {"noSystemAccount", "reloginNeeded", "notIssuedToThisClient", "notServed"}
+
+EPILOGUE = """\
+Give this command to your client of MCP. It signs nobody in by itself: the client gets an error with the command for a
+terminal. On a terminal the program signs in, in the browser, and ends.
+"""
+
+
+def parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m einlass mcp", description="Connects a client of MCP to a server that wants tokens.", epilog=EPILOGUE)
+    parser.add_argument("url", metavar="URL", help="the address of the server, for Streamable HTTP")
+    parser.add_argument("--sign-in", action="store_true",
+                        help="open a page for the sign-in also without a terminal; on a terminal: sign in again")
+    parser.add_argument("--scope", action="append", default=[], metavar="SCOPE", help="sign in for this scope too (may be repeated)")
+    parser.add_argument("--account", metavar="NAME", help="user name or id of the account (default: the usual one)")
+    parser.add_argument("--application", metavar="NAME", default="mcp",
+                        help="the application's name for access decisions (default: %(default)s)")
+    return parser.parse_args(arguments)
+
+
+class Accounts(TokenSource):
+    """The tokens for the server, and the sign-in for it."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        super().__init__(options.application)
+        self.options = options
+
+    def token(self, address: str, account: Optional[str] = None, timeout: float = 9) -> Token:
+        """Returns a valid token. The message of an EinlassError has the next step."""
+        try:
+            try:
+                return self._token(self._place(), timeout)
+            except ServerGone:
+                self.close()
+                return self._token(self._place(), timeout)
+        except (OSError, TimeoutError) as error:
+            raise EinlassError(0, "noEinlass", {}, str(error)) from None
+        except EinlassError as error:
+            self.close()  # because einlass reads the providers, which a sign-in elsewhere may add, at its start
+            raise self.with_next_step(error) from None
+
+    def _place(self) -> Dict[str, Any]:
+        account = {"account": self.options.account} if self.options.account else {}
+        return {"address": without_query(self.options.url), **working_folder(), **account}
+
+    def with_next_step(self, error: EinlassError, scopes: Sequence[str] = ()) -> EinlassError:
+        """Returns the error with the command that mends it in its message."""
+        if not sign_in_helps(error):
+            return naming_command(error, self.application, self.options.url)
+        message = f"{error.message} Run on a terminal: {self.command(scopes)}"
+        return EinlassError(error.code, error.reason, error.data, message)
+
+    def command(self, scopes: Sequence[str]) -> str:
+        """Returns this program's command that signs in, to copy."""
+        is_script = os.path.basename(sys.argv[0]) == "einlass-mcp"
+        words = [sys.argv[0]] if is_script else [sys.executable, "-m", "einlass", "mcp"]
+        more = [f"--scope={scope}" for scope in scopes]
+        for name, usual in (("account", None), ("application", "mcp")):
+            if (value := getattr(self.options, name)) != usual:
+                more.append(f"--{name}={value}")
+        return shlex.join([*words, "--sign-in", *more, self.options.url])
+
+    def sign_in(self, scopes: Sequence[str]) -> str:
+        """Signs the person in, or in again. Asks for the present scopes too. Returns the account's id."""
+        with Client([find_einlass()], prompts={"openURL": open_url, "deviceCode": device_code}) as einlass:
+            einlass.initialize(self.application, timeout=PATIENCE)
+            result = einlass.request("accounts.signIn", self._sign_in(einlass, [*self.options.scope, *scopes]))
+        self.close()
+        return str(result["account"])
+
+    def _sign_in(self, einlass: Client, scopes: List[str]) -> Dict[str, Any]:
+        """Returns the params of accounts.signIn: those of the hint, if einlass has one."""
+        wanted = {"scopes": scopes} if scopes else {}
+        try:
+            found = einlass.request("services.resolve", self._place())
+        except EinlassError as error:
+            if error.data.get("detail") != "notServed":
+                raise
+            return {"resource": self.options.url, "probe": True, **wanted}
+        params: Dict[str, Any] = {name: found[name] for name in ("account", "resource") if name in found}
+        problem = found.get("error", {}).get("data")
+        if problem is None:
+            try:
+                einlass.request("credentials.get", {**params, "scopes": [*found.get("scopes", []), *scopes]})
+            except EinlassError as error:
+                problem = error.data
+        hint = (problem or {}).get("hint") or {}
+        if hint.get("method") == "accounts.signIn":
+            params = {**wanted, **hint["params"]}
+        else:
+            params = {**params, **wanted, **({} if "resource" in params else {"provider": found["provider"]})}
+        return {**params, "probe": True} if "resource" in params else params
+
+
+def sign_in_helps(error: EinlassError) -> bool:
+    return error.reason in SIGN_IN_HELPS or error.data.get("detail") in SIGN_IN_HELPS
+
+
+# The page
+
+
+def open_url(prompt: Mapping[str, Any]) -> bool:
+    show_sign_in(prompt)
+    address = clean(prompt["url"])
+    is_opened = open_page(address)
+    say(f"{'Your browser opens this page; if it does not, open' if is_opened else 'Open'} it yourself:\n  {address}")
+    return True
+
+
+def device_code(prompt: Mapping[str, Any]) -> bool:
+    show_sign_in(prompt)
+    say(f"Open this page:\n  {clean(prompt['verificationUri'])}\nand enter this code there:\n  {clean(prompt['userCode'])}")
+    return True
+
+
+def show_sign_in(prompt: Mapping[str, Any]) -> None:
+    where, host = clean(prompt.get("resource") or prompt.get("providerName")), clean(prompt.get("host"))
+    say(f"{where} wants you to sign in at {host}.")
+    if prompt.get("grantsAccess"):
+        permissions = ", ".join(map(clean, prompt.get("permissions") or []))
+        who = clean(prompt.get("applicationTitle") or prompt.get("application"))
+        say(f"After the sign-in, {who} may use the account{', with ' + permissions if permissions else ''}.")
+
+
+def open_page(address: str) -> bool:
+    """Opens the page in the browser of this desktop. Returns False without a desktop."""
+    is_near = sys.platform == "darwin" or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
+    if not is_near or not address.startswith(("https://", "http://")):
+        return False
+    # In a process of its own, because a browser may write to standard output, which belongs to the client of MCP.
+    subprocess.Popen([sys.executable, "-I", "-m", "webbrowser", address], stdin=subprocess.DEVNULL,
+                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    return True
+
+
+# The program
+
+
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    options = parse(arguments)
+    accounts = Accounts(options)
+    if sys.stdin.isatty():
+        return sign_in_by_hand(accounts)
+    try:
+        from .mcp_transport import serve
+    except ModuleNotFoundError as error:
+        say(f"problem: There is no package {error.name}. Install the bridge: pip install 'einlass[mcp]'")
+        return 1
+    return serve(accounts)
+
+
+def sign_in_by_hand(accounts: Accounts) -> int:
+    """Signs in on a terminal, unless there is a good token. Returns the exit code."""
+    options = accounts.options
+    try:
+        if options.sign_in or options.scope or not is_signed_in(accounts):
+            accounts.sign_in([])
+        say(f"Signed in for {clean(options.url)}. The clients of MCP can use it now.")
+        return 0
+    except EinlassError as error:
+        say(f"problem: {clean(naming_command(error, options.application, options.url).message)}")
+    except (OSError, TimeoutError) as error:
+        say(f"problem: {clean(error)}")
+    except KeyboardInterrupt:
+        say("\nCancelled.")
+    finally:
+        accounts.close()
+    return 1
+
+
+def is_signed_in(accounts: Accounts) -> bool:
+    """Returns False if a sign-in helps. Raises EinlassError for another problem."""
+    try:
+        accounts.token(accounts.options.url)
+    except EinlassError as error:
+        if sign_in_helps(error):
+            return False
+        raise
+    return True

@@ -1,0 +1,60 @@
+"""Two transports of the package mcp, without the rest of it: `stdio_server` and `streamable_http_client`.
+
+`import mcp` also builds the server frameworks and some 300 models of messages. A bridge passes the messages on and
+needs none of them, and it is started for each server of a client. Without them the import takes a third of the time
+and half of the memory.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+import types
+from typing import Any
+
+PACKAGES = ("mcp", "mcp.server", "mcp.client", "mcp_types")
+
+
+class Part(types.ModuleType):
+    """A package whose `__init__` has not run. Its modules can be imported. Another name stands for a class that the
+    transports only mention."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return type(name, (), {})
+
+
+def load() -> Any:
+    """Returns both transports."""
+    stdio = importlib.import_module("mcp.server.stdio")
+    http = importlib.import_module("mcp.client.streamable_http")
+    return stdio.stdio_server, http.streamable_http_client
+
+
+def load_parts() -> Any:
+    """Returns both transports, loaded without the packages around them."""
+    for name in PACKAGES:
+        spec = importlib.util.find_spec(name)
+        if spec is None:
+            raise ModuleNotFoundError(name)
+        package = importlib.util.module_from_spec(spec)
+        package.__class__ = Part
+        sys.modules[name] = package
+    messages = vars(importlib.import_module("mcp_types.jsonrpc"))
+    vars(sys.modules["mcp_types"]).update((name, messages[name]) for name in messages["__all__"])
+    return load()
+
+
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "true")  # the search for them reads each installed package
+if "mcp" in sys.modules:
+    stdio_server, streamable_http_client = load()
+else:
+    try:
+        stdio_server, streamable_http_client = load_parts()
+    except Exception:  # another version of mcp, with other parts
+        for name in [name for name in sys.modules if name.partition(".")[0] in ("mcp", "mcp_types")]:
+            del sys.modules[name]
+        stdio_server, streamable_http_client = load()

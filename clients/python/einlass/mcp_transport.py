@@ -1,0 +1,198 @@
+"""The messages of the bridge: MCP on standard input and output to Streamable HTTP and back."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+from typing import Any, Dict, List, Optional
+
+from .mcp_parts import stdio_server, streamable_http_client  # first, because it loads only parts of mcp
+
+import anyio
+import anyio.to_thread
+import httpx2
+from mcp.shared import inbound
+from mcp.shared.message import ClientMessageMetadata, SessionMessage
+from mcp_types.jsonrpc import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCRequest, JSONRPCResponse
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from .auth_flow import AuthFlow
+from .client import EinlassError
+from .mcp_bridge import Accounts, sign_in_helps
+from .text import clean, say
+
+VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+CONNECTING, READING = 30, 300  # seconds, as in the package mcp: a server may keep a stream open
+GRACE = 2  # seconds for the answers after the end of the input
+# RFC 9110 section 11.2, and RFC 6749 section 3.3.
+PARAMETER = re.compile(r'([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))')
+SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
+
+
+class Auth(AuthFlow, httpx2.Auth):
+    """The tokens of einlass for httpx2."""
+
+
+class Http(httpx2.AsyncClient):
+    """Sends requests with tokens. A problem becomes an answer with an error of JSON-RPC, which has the next step."""
+
+    def __init__(self, accounts: Accounts) -> None:
+        super().__init__(auth=Auth(accounts.application, accounts), timeout=httpx2.Timeout(CONNECTING, read=READING))
+        self.accounts = accounts
+        self.signs_in = accounts.options.sign_in
+        self.sign_ins = 0
+        self.signing_in = anyio.Lock()
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        before = self.sign_ins
+        try:
+            try:
+                return await self._send(request, options)
+            except EinlassError as problem:
+                # The stream for notifications is no reason for a page.
+                if not self.signs_in or request.method != "POST" or not sign_in_helps(problem):
+                    raise
+                await self._sign_in(problem, before)
+                return await self._send(request, options)
+        except EinlassError as problem:
+            return refusal(request, problem)
+
+    async def _send(self, request: httpx2.Request, options: Dict[str, Any]) -> httpx2.Response:
+        try:
+            response = await super().send(request, **options)
+            if response.headers.get("content-type", "").startswith("application/json"):
+                await response.aread()
+        except httpx2.TransportError as error:
+            raise EinlassError(0, "networkFailure", {"retryable": True}, (
+                f"{request.url.host} cannot be reached ({str(error) or type(error).__name__}). "
+                "Check the address and the network connection, then try again.")) from None
+        if problem := self._problem(response):
+            await response.aclose()
+            raise problem
+        return response
+
+    def _problem(self, response: httpx2.Response) -> Optional[EinlassError]:
+        """Returns the problem of a refusal that another token solves."""
+        host = response.request.url.host
+        if response.status_code == 401:
+            problem = EinlassError(0, "reloginNeeded", {}, f"{host} refuses each token of this account.")
+            return self.accounts.with_next_step(problem)
+        scopes = missing_scopes(response) if response.status_code == 403 else None
+        if scopes is None:
+            return None
+        named = f"the scope {' '.join(scopes)}" if scopes else "a scope that it does not name"
+        problem = EinlassError(0, "reloginNeeded", {"detail": " ".join(scopes)}, f"{host} wants {named} for this.")
+        return self.accounts.with_next_step(problem, scopes or ["SCOPE"])
+
+    async def _sign_in(self, problem: EinlassError, before: int) -> None:
+        """Signs in once for all requests that wait for it. No page opens after a sign-in that has failed."""
+        async with self.signing_in:
+            if self.sign_ins != before:
+                return
+            if not self.signs_in:
+                raise problem
+            scopes = str(problem.data.get("detail") or "").split() if problem.code == 0 else []
+            self.signs_in = False
+            try:
+                await anyio.to_thread.run_sync(self.accounts.sign_in, scopes, abandon_on_cancel=True)
+            except EinlassError as failure:
+                raise self.accounts.with_next_step(failure) from None
+            self.signs_in = True
+            self.sign_ins += 1
+
+
+def missing_scopes(response: httpx2.Response) -> Optional[List[str]]:
+    """Returns the scopes of a challenge `insufficient_scope` (RFC 6750 section 3.1); None without one."""
+    header = ", ".join(response.headers.get_list("www-authenticate"))
+    words = {name.lower(): quoted or plain for name, quoted, plain in PARAMETER.findall(header)}
+    return SCOPE.findall(words.get("scope", "")) if words.get("error") == "insufficient_scope" else None
+
+
+def refusal(request: httpx2.Request, problem: EinlassError) -> httpx2.Response:
+    """Returns an answer with the problem. The transport gives it the id of its request."""
+    error = {"code": problem.code or -32000, "message": clean(problem.message), "data": {"reason": problem.reason}}
+    status = 502 if problem.reason == "networkFailure" else 401
+    return httpx2.Response(status, json={"jsonrpc": "2.0", "id": None, "error": error}, request=request)
+
+
+class Headers:
+    """The headers that repeat parts of a message for Streamable HTTP. A client on standard input sends none."""
+
+    def __init__(self) -> None:
+        self.version: Optional[str] = None  # of `initialize`
+        self.asked: Dict[Any, str] = {}  # methods of the unanswered requests
+        self.parameters: Dict[str, Any] = {}  # by tool
+
+    def of(self, message: Any) -> Dict[str, str]:
+        """Returns the headers of a message from the client."""
+        method, params = getattr(message, "method", None), getattr(message, "params", None) or {}
+        if isinstance(message, JSONRPCRequest):
+            self.asked[message.id] = message.method
+        version = (params.get("_meta") or {}).get(VERSION_KEY)
+        if method is None or method == "initialize" or version not in MODERN_PROTOCOL_VERSIONS:
+            known = version or self.version
+            return {inbound.MCP_PROTOCOL_VERSION_HEADER: known} if known and method != "initialize" else {}
+        headers = {inbound.MCP_PROTOCOL_VERSION_HEADER: version, inbound.MCP_METHOD_HEADER: method}
+        name = params.get(inbound.NAME_BEARING_METHODS.get(method, ""))
+        if isinstance(name, str):
+            headers[inbound.MCP_NAME_HEADER] = inbound.encode_header_value(name)
+            if method == "tools/call" and name in self.parameters:
+                headers.update(inbound.mcp_param_headers(self.parameters[name], params.get("arguments") or {}))
+        return headers
+
+    def learn(self, message: Any) -> None:
+        """Notes the version and the tools of an answer from the server."""
+        method = self.asked.pop(getattr(message, "id", None), None) if not hasattr(message, "method") else None
+        if not isinstance(message, JSONRPCResponse):
+            return
+        if method == "initialize":
+            self.version = message.result.get("protocolVersion")
+        for tool in message.result.get("tools", []) if method == "tools/list" else []:
+            schema = tool.get("inputSchema")
+            if inbound.find_invalid_x_mcp_header(schema) is None:
+                self.parameters[tool["name"]] = inbound.x_mcp_header_map(schema)
+
+
+async def bridge(accounts: Accounts) -> None:
+    """Passes the messages on until the client's end of input."""
+    headers = Headers()
+
+    async def down() -> None:
+        async for message in from_server:
+            if isinstance(message, Exception):
+                say(f"problem: {clean(message)}")
+                continue
+            headers.learn(message.message)
+            await to_client.send(message)
+
+    async with stdio_server() as (from_client, to_client):
+        try:
+            async with Http(accounts) as http, streamable_http_client(
+                    accounts.options.url, http_client=http) as (from_server, to_server), anyio.create_task_group() as tasks:
+                tasks.start_soon(down)
+                async for message in from_client:
+                    if isinstance(message, Exception):
+                        error = ErrorData(code=PARSE_ERROR, message="This line is no message of JSON-RPC.")
+                        await to_client.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=None, error=error)))
+                        continue
+                    metadata = ClientMessageMetadata(headers=headers.of(message.message))
+                    await to_server.send(SessionMessage(message.message, metadata))
+                with anyio.move_on_after(GRACE):
+                    while headers.asked:
+                        await anyio.sleep(0.02)
+                tasks.cancel_scope.cancel()
+        except Exception as failure:
+            say(f"problem: {clean(failure)}")
+            accounts.close()
+            os._exit(1)  # because a thread waits for the client's next line
+
+
+def serve(accounts: Accounts) -> int:
+    """Runs the bridge. Returns the exit code."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread that waits for input could not be interrupted
+    anyio.run(bridge, accounts)
+    accounts.close()
+    sys.stderr.flush()
+    os._exit(0)  # because a sign-in may still wait for the person in a thread
