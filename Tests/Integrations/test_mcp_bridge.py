@@ -1,0 +1,334 @@
+"""The bridge `python -m einlass mcp` between clients of the package mcp and servers of fastmcp.
+
+    python -m pytest Tests/Integrations/test_mcp_bridge.py
+    EINLASS_FAULT_ROUNDS=20 python -m pytest Tests/Integrations/test_mcp_bridge.py -k twenty
+"""
+import asyncio
+import contextlib
+import json
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+from mcp import Client, ClientSession, MCPError, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from house import PROJECT
+from programs import mcp_server
+
+sys.path.append(str(PROJECT / "Tests/Oracles"))
+from servers import running, tell  # noqa: E402
+
+LIBRARY = str(PROJECT / "clients/python")
+# The module webbrowser asks for a desktop, and takes the browser of the test.
+ENVIRONMENT = {"PYTHONPATH": LIBRARY, "DISPLAY": ":none", "BROWSER": "xdg-open"}
+PATIENCE = 240
+ROUNDS = int(os.environ.get("EINLASS_FAULT_ROUNDS", "3"))
+
+
+class Bridges:
+    """Bridges of a house to a server. Everything that they say is in the folder `said`."""
+
+    def __init__(self, house, address):
+        self.house, self.address = house, address
+        self.said = house.folder / "said"
+        self.said.mkdir()
+        self.count = 0
+
+    def command(self, *options):
+        """Returns what starts a bridge for stdio_client, and the path of its standard error."""
+        self.count += 1
+        out = self.said / f"{self.count}.out"
+        command = [sys.executable, "-m", "einlass", "mcp", self.address, *options]
+        return StdioServerParameters(
+            command="sh", args=["-c", '"$@" | tee "$0"', str(out), *command], cwd=self.house.folder / "work",
+            env={**self.house.environment, **ENVIRONMENT}), out.with_suffix(".err")
+
+    @contextlib.asynccontextmanager
+    async def __call__(self, *options):
+        """Starts a bridge and yields the session of a client of it."""
+        command, errors = self.command(*options)
+        with errors.open("w") as log:
+            async with stdio_client(command, errlog=log) as (reading, writing), ClientSession(reading, writing) as session:
+                yield session
+
+    def everything_said(self):
+        return "".join(path.read_text() for path in self.said.iterdir())
+
+    def on_terminal(self, *words):
+        """Runs this command on a terminal, as a person whose browser allows everything. Returns its output."""
+        with self.house.on_terminal(*words, **ENVIRONMENT) as terminal:
+            assert terminal.end() == 0, terminal.shown
+            (self.said / f"terminal-{self.count}-{time.monotonic_ns()}").write_text(terminal.shown)
+            return terminal.shown
+
+
+def command_in(failure):
+    """Returns the command that an error names, as words."""
+    return shlex.split(str(failure.value).partition("Run on a terminal: ")[2])
+
+
+async def call(session, tool="owner"):
+    answer = await session.call_tool(tool, {})
+    assert not answer.is_error, answer
+    return answer.content[0].text
+
+
+def run(work):
+    return asyncio.run(asyncio.wait_for(work, PATIENCE))
+
+
+def children(process):
+    return Path(f"/proc/{process}/task/{process}/children").read_text().split()
+
+
+def is_running(process, *words):
+    """Whether the process has these words in its command line."""
+    with contextlib.suppress(OSError):
+        return set(words) <= set(Path(f"/proc/{process}/cmdline").read_text().split("\0"))
+    return False
+
+
+# A service with accounts of gitlab, at the sandbox. A refresh replaces the refresh token there, and the use of a former
+# one ends them all.
+
+@pytest.fixture
+def bridges(house):
+    house.sign_in("gitlab")
+    house.allow("mcp", "gitlab")
+    with mcp_server(house.origin("gitlab"), house.ready["config"]["applications"]["*"]["gitlab"]) as address:
+        house.do("services", "add", address, "gitlab/ada", "--yes")
+        made = Bridges(house, address)
+        yield made
+        state = house.state()["gitlab"]
+        secrets, said = [*state["tokens"], *state["refreshTokens"]], made.everything_said()
+        assert secrets and '"jsonrpc"' in said
+        assert not [secret for secret in secrets if secret in said]
+
+
+def current(house):
+    """Returns the token of the sandbox that was issued last."""
+    return list(house.state()["gitlab"]["tokens"])[-1]
+
+
+def change_tokens(house, **change):
+    house.change({"gitlab": {"tokens": {token: change for token in house.state()["gitlab"]["tokens"]}}})
+
+
+def token_requests(house):
+    return house.count("gitlab", "POST", "/oauth/token")
+
+
+def test_a_client_reaches_the_server(bridges):
+    async def talk():
+        async with bridges() as session:
+            await session.initialize()
+            assert [tool.name for tool in (await session.list_tools()).tools] == ["owner"]
+            assert await call(session) == "ada"
+
+    run(talk())
+
+
+def test_a_client_of_the_stateless_protocol_reaches_the_server(bridges):
+    async def talk():
+        command, errors = bridges.command()
+        with errors.open("w") as log:
+            async with Client(stdio_client(command, errlog=log)) as client:
+                assert client.protocol_version == "2026-07-28"
+                assert await call(client) == "ada"
+
+    run(talk())
+
+
+def test_an_expired_and_a_revoked_token_are_replaced(bridges, house):
+    house.change({"gitlab": {"behaviour": {"accessSeconds": 2}}})
+    house.do("reject", bridges.address, "--for", "mcp")
+
+    async def talk():
+        async with bridges() as session:
+            await session.initialize()
+            first = token_requests(house)
+            house.change({"gitlab": {"behaviour": {"accessSeconds": 7200}}})
+            await asyncio.sleep(3)
+            assert await call(session) == "ada"  # the store knows that the former token has expired
+            assert token_requests(house) == first + 1
+            change_tokens(house, revoked=True)
+            assert await call(session) == "ada"  # only the server knows that this one is revoked
+            assert token_requests(house) == first + 2
+
+    run(talk())
+
+
+def test_a_lost_sign_in_is_an_error_with_the_command_that_mends_it(bridges, house):
+    async def talk():
+        async with bridges() as session:
+            await session.initialize()
+            revoke_all()
+            with pytest.raises(MCPError) as failure:
+                await call(session)
+            assert failure.value.error.data == {"reason": "reloginNeeded"}
+            house.change({"gitlab": {"behaviour": {"consent": "allow"}}})
+            await asyncio.to_thread(bridges.on_terminal, *command_in(failure))
+            assert await call(session) == "ada"
+
+    def revoke_all():
+        change_tokens(house, revoked=True)
+        names = house.state()["gitlab"]["refreshTokens"]
+        house.change({"gitlab": {"refreshTokens": {name: {"revoked": True} for name in names}}})
+
+    run(talk())
+
+
+def test_missing_access_is_an_error_with_the_command_that_grants_it(bridges, house):
+    house.do("access", "reset", "mcp", "gitlab", "--yes")
+
+    async def talk():
+        async with bridges() as session:
+            with pytest.raises(MCPError, match="einlassctl access set mcp gitlab granted") as failure:
+                await session.initialize()
+            assert failure.value.error.data == {"reason": "accessNotGranted"}
+            house.allow("mcp", "gitlab")
+            await session.initialize()
+            assert await call(session) == "ada"
+
+    run(talk())
+
+
+def test_a_lost_einlass_is_started_again(bridges):
+    async def talk():
+        async with bridges() as session:
+            await session.initialize()
+            (bridge,) = [process for process in descendants(os.getpid()) if is_running(process, "mcp", bridges.address)
+                         and children(process)]
+            (einlass,) = [process for process in children(bridge) if not is_running(process, "mcp")]
+            os.kill(int(einlass), signal.SIGKILL)
+            assert await call(session) == "ada"
+
+    def descendants(process):
+        return [found for child in children(process) for found in (child, *descendants(child))]
+
+    run(talk())
+
+
+def test_an_unreachable_server_is_an_error_for_the_request_alone(house):
+    house.sign_in("gitlab")
+    house.allow("mcp", "gitlab")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"http://127.0.0.1:{free.getsockname()[1]}/mcp"
+    house.do("services", "add", address, "gitlab/ada", "--yes")
+
+    async def talk():
+        async with Bridges(house, address)() as session:
+            for _ in range(2):
+                with pytest.raises(MCPError, match="127.0.0.1 cannot be reached") as failure:
+                    await session.initialize()
+                assert failure.value.error.data == {"reason": "networkFailure"}
+
+    run(talk())
+
+
+def test_twenty_bridges_share_one_token_request_for_a_revoked_token(bridges, house):
+    async def talk():
+        async with contextlib.AsyncExitStack() as stack:
+            sessions = [await stack.enter_async_context(bridges()) for _ in range(20)]
+            await asyncio.gather(*(session.initialize() for session in sessions))
+            for number in range(ROUNDS):
+                before = token_requests(house)
+                change_tokens(house, revoked=True)
+                assert await asyncio.gather(*map(call, sessions)) == ["ada"] * 20
+                assert token_requests(house) == before + 1, number
+        state = house.state()["gitlab"]
+        assert not any(family.get("revoked") for family in state["families"].values())
+
+    run(talk())
+    assert json.loads(house.do("accounts", "list", "--json"))["accounts"][0]["health"] == "ok"
+
+
+# A protected resource, which names its authorization server itself (RFC 9728).
+
+@pytest.fixture
+def resource(house, certificate):
+    """Bridges to a server with an authorization server of its own, and a browser that allows everything there."""
+    (house.folder / "bin/xdg-open").write_text(
+        f'#!/bin/sh\nexec {sys.executable} {Path(__file__).with_name("approving_browser.py")} "$1"\n')
+    with running("mcp_resource.py", certificate[0], "plain") as server:
+        made = Bridges(house, server["resource"])
+        made.server = server
+        yield made
+
+
+def pages(resource):
+    with urllib.request.urlopen(resource.server["base"] + "/__log") as answer:
+        return [entry["scopes"] for entry in json.load(answer) if entry["kind"] == "page"]
+
+
+def test_the_commands_of_the_errors_sign_in_and_widen(resource):
+    async def talk():
+        async with resource() as session:
+            with pytest.raises(MCPError) as failure:
+                await session.initialize()
+            assert pages(resource) == []
+            await asyncio.to_thread(resource.on_terminal, *command_in(failure))
+            assert pages(resource) == [["photos"]]
+            await session.initialize()
+            assert json.loads(await call(session, "scopes")) == ["photos"]
+            tell(resource.server, "/__require?scope=albums")
+            with pytest.raises(MCPError, match="--scope=albums") as failure:
+                await call(session, "scopes")
+            assert len(pages(resource)) == 1
+            shown = await asyncio.to_thread(resource.on_terminal, *command_in(failure))
+            assert "127.0.0.1 wants you to sign in" not in shown and resource.address + " wants you" in shown
+            assert pages(resource)[1:] == [["photos", "albums"]]
+            assert sorted(json.loads(await call(session, "scopes"))) == ["albums", "photos"]
+
+    run(talk())
+
+
+def test_with_the_option_the_bridge_signs_in_and_widens_by_itself(resource):
+    async def talk():
+        async with resource("--sign-in") as session:
+            await session.initialize()
+            assert pages(resource) == [["photos"]]
+            tell(resource.server, "/__require?scope=albums")
+            answers = await asyncio.gather(*(call(session, "scopes") for _ in range(3)))
+            assert {tuple(sorted(json.loads(answer))) for answer in answers} == {("albums", "photos")}
+            assert pages(resource)[1:] == [["photos", "albums"]]
+
+    run(talk())
+
+
+# The import of parts.
+
+def python(code, executable=sys.executable):
+    done = subprocess.run([executable, "-c", code], capture_output=True, text=True, env={"PYTHONPATH": LIBRARY})
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_the_models_of_messages_are_not_loaded():
+    assert python("import sys, einlass.mcp_transport; print('mcp_types._types' in sys.modules)") == (0, "False\n")
+
+
+def test_another_version_of_the_package_is_loaded_whole():
+    code = """
+import importlib.util, sys
+find = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *more: None if name == "mcp.client" else find(name, *more)
+import einlass.mcp_transport
+print("mcp_types._types" in sys.modules, callable(einlass.mcp_transport.streamable_http_client))
+"""
+    assert python(code) == (0, "True True\n")
+
+
+def test_without_the_package_the_extra_is_named(tmp_path):
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    code = "import sys; from einlass.mcp_bridge import main; sys.exit(main(['https://photos.example.com/mcp']))"
+    done = subprocess.run([tmp_path / "venv/bin/python", "-c", code], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          env={"PYTHONPATH": LIBRARY})
+    assert (done.returncode, done.stdout) == (1, "") and "pip install 'einlass[mcp]'" in done.stderr
