@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import shlex
 import signal
 import socket
@@ -21,7 +22,8 @@ from mcp import Client, ClientSession, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from house import EINLASS, PROJECT
-from programs import mcp_server
+from programs import install_library, mcp_server
+from recipes import filled
 
 sys.path.append(str(PROJECT / "Tests/Oracles"))
 from servers import running, tell  # noqa: E402
@@ -325,3 +327,21 @@ def test_without_the_package_the_extra_is_named(tmp_path):
     done = subprocess.run([tmp_path / "venv/bin/python", "-c", code], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           env={"PYTHONPATH": LIBRARY})
     assert (done.returncode, done.stdout) == (1, "") and "pip install 'einlass[mcp]'" in done.stderr
+
+
+# The page.
+
+def test_the_configuration_of_the_page_reaches_a_server(bridges, house, tmp_path):
+    page = (PROJECT / "clients/python/MCP.md").read_text()
+    (text,) = re.findall(r"^```json\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (server,) = json.loads(filled(text, [("https://photos.example.com/mcp", bridges.address)]))["mcpServers"].values()
+    library = install_library(tmp_path)
+    environment = {**house.environment, "PYTHONPATH": library, "PATH": f"{library}/bin:{house.environment['PATH']}"}
+
+    async def talk():
+        async with Client(StdioServerParameters(**server, env=environment, cwd=house.folder / "work")) as client:
+            assert await call(client) == "ada"
+        async with bridges() as session:
+            await session.initialize()
+
+    run(talk())
