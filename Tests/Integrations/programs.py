@@ -20,6 +20,7 @@ import threading
 import zipfile
 from collections import namedtuple
 from pathlib import Path
+from typing import Annotated
 
 import httpx2
 import jwt
@@ -29,6 +30,7 @@ from fastmcp.server.auth.providers.introspection import IntrospectionTokenVerifi
 from fastmcp.server.dependencies import get_access_token
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
+from pydantic import Field
 
 from house import PROJECT, git_backend, open_gate
 from recipes import commands, filled, recipe
@@ -388,7 +390,7 @@ def aerc(house, servers):
 
 @contextlib.contextmanager
 def mcp_server(provider, registration):
-    """Starts a server of fastmcp with one tool, which asks the sandbox about each token. Yields its address."""
+    """Starts a server of fastmcp, which asks the sandbox about each token. Yields its address."""
     verifier = IntrospectionTokenVerifier(
         introspection_url=provider + "/oauth/introspect", client_id=registration["clientId"],
         client_secret=registration["clientSecret"])
@@ -397,6 +399,10 @@ def mcp_server(provider, registration):
     @photos.tool
     def owner() -> str:
         return get_access_token().claims["username"]
+
+    @photos.tool
+    def place(name: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Place"})]) -> str:
+        return name
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         server = uvicorn.Server(uvicorn.Config(photos.http_app(), log_level="error"))

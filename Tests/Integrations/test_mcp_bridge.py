@@ -21,7 +21,7 @@ import pytest
 from mcp import Client, ClientSession, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from house import EINLASS, PROJECT
+from house import EINLASS, PROJECT, open_gate, token_of
 from programs import install_library, mcp_server
 from recipes import filled
 
@@ -38,20 +38,20 @@ ROUNDS = int(os.environ.get("EINLASS_FAULT_ROUNDS", "3"))
 class Bridges:
     """Bridges of a house to a server. Everything that they say is in the folder `said`."""
 
-    def __init__(self, house, address):
+    def __init__(self, house, address, name="said"):
         self.house, self.address = house, address
-        self.said = house.folder / "said"
+        self.said = house.folder / name
         self.said.mkdir()
         self.count = 0
 
-    def command(self, *options):
+    def command(self, *options, **environment):
         """Returns what starts a bridge for stdio_client, and the path of its standard error."""
         self.count += 1
         out = self.said / f"{self.count}.out"
         command = [sys.executable, "-m", "einlass", "mcp", self.address, *options]
         return StdioServerParameters(
             command="sh", args=["-c", '"$@" | tee "$0"', str(out), *command], cwd=self.house.folder / "work",
-            env={**self.house.environment, **ENVIRONMENT}), out.with_suffix(".err")
+            env={**self.house.environment, **ENVIRONMENT, **environment}), out.with_suffix(".err")
 
     @contextlib.asynccontextmanager
     async def __call__(self, *options):
@@ -114,7 +114,8 @@ def bridges(house):
 
 def current(house):
     """Returns the token of the sandbox that was issued last."""
-    return list(house.state()["gitlab"]["tokens"])[-1]
+    tokens = house.state()["gitlab"]["tokens"]
+    return max(tokens, key=lambda token: (tokens[token]["issuedAt"], list(tokens).index(token)))
 
 
 def change_tokens(house, **change):
@@ -129,7 +130,7 @@ def test_a_client_reaches_the_server(bridges):
     async def talk():
         async with bridges() as session:
             await session.initialize()
-            assert [tool.name for tool in (await session.list_tools()).tools] == ["owner"]
+            assert [tool.name for tool in (await session.list_tools()).tools] == ["owner", "place"]
             assert await call(session) == "ada"
 
     run(talk())
@@ -142,6 +143,10 @@ def test_a_client_of_the_stateless_protocol_reaches_the_server(bridges):
             async with Client(stdio_client(command, errlog=log)) as client:
                 assert client.protocol_version == "2026-07-28"
                 assert await call(client) == "ada"
+                await client.list_tools()
+                # The server refuses the call without the header that repeats the argument.
+                answer = await client.call_tool("place", {"name": "Zürich"})
+                assert not answer.is_error and answer.content[0].text == "Zürich"
 
     run(talk())
 
@@ -200,6 +205,49 @@ def test_missing_access_is_an_error_with_the_command_that_grants_it(bridges, hou
     run(talk())
 
 
+def test_a_missing_scope_at_a_service_is_an_error_with_the_command_that_widens(house):
+    house.sign_in("gitlab")
+    house.allow("mcp", "gitlab")
+    wanted = ["api"]
+
+    def answer(request, body):
+        scopes = house.state()["gitlab"]["tokens"][token_of(request.headers["Authorization"])[1]]["scopes"]
+        if not set(wanted) <= set(scopes):
+            challenge = f'Bearer realm="mcp", error="insufficient_scope", scope="{" ".join(wanted)}"'
+            return 403, {"WWW-Authenticate": challenge}, b""
+        pong = {"jsonrpc": "2.0", "id": json.loads(body)["id"], "result": {}}
+        return 200, {"Content-Type": "application/json"}, json.dumps(pong).encode()
+
+    async def talk(address):
+        bridges = Bridges(house, address)
+        async with bridges() as session:
+            with pytest.raises(MCPError, match="--scope=api") as failure:
+                await session.send_ping()
+            assert failure.value.error.data == {"reason": "reloginNeeded"}
+            await asyncio.to_thread(bridges.on_terminal, *command_in(failure))
+            assert house.state()["gitlab"]["tokens"][current(house)]["scopes"] == ["read_user", "api"]
+            await session.send_ping()
+            wanted[:] = ["$(touch x)", "-y"]  # the server chooses this text
+            with pytest.raises(MCPError) as failure:
+                await session.send_ping()
+            assert command_in(failure)[-4:-1] == ["--scope=$(touch", "--scope=x)", "--scope=-y"]
+
+    with open_gate(house.origin("gitlab") + "/api/v4/user", answer) as gate:
+        house.do("services", "add", gate.address, "gitlab/ada", "--yes")
+        run(talk(gate.address))
+
+
+def test_a_missing_einlass_is_an_error(bridges, house):
+    async def talk():
+        command, errors = bridges.command(EINLASS="/nowhere/einlass")
+        with errors.open("w") as log:
+            async with stdio_client(command, errlog=log) as (reading, writing), ClientSession(reading, writing) as session:
+                with pytest.raises(MCPError, match="EINLASS names /nowhere/einlass, which is no program"):
+                    await session.initialize()
+
+    run(talk())
+
+
 def test_a_lost_einlass_is_started_again(bridges):
     async def talk():
         async with bridges() as session:
@@ -246,13 +294,23 @@ def test_twenty_bridges_share_one_token_request_for_a_revoked_token(bridges, hou
     assert json.loads(house.do("accounts", "list", "--json"))["accounts"][0]["health"] == "ok"
 
 
+def test_a_line_that_is_no_message_is_an_error_and_the_end_of_input_ends_the_bridge(bridges, house):
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    text = "nonsense\n" + json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}) + "\n"
+    code, output, errors = house.run(
+        sys.executable, "-m", "einlass", "mcp", bridges.address, input=text, env=ENVIRONMENT, patience=PATIENCE)
+    (bridges.said / "lines").write_text(output + errors)
+    wrong, right = map(json.loads, output.splitlines())
+    assert (code, wrong["id"], wrong["error"]["code"], right["id"]) == (0, None, -32700, 1) and "result" in right
+
+
 # A protected resource, which names its authorization server itself (RFC 9728).
 
 @pytest.fixture
 def resource(house, certificate):
     """Bridges to a server with an authorization server of its own, and a browser that allows everything there."""
     (house.folder / "bin/xdg-open").write_text(
-        f'#!/bin/sh\nexec {sys.executable} {Path(__file__).with_name("approving_browser.py")} "$1"\n')
+        f'#!/bin/sh\nexec {sys.executable} {Path(__file__).with_name("deciding_browser.py")} "$1"\n')
     with running("mcp_resource.py", certificate[0], "plain") as server:
         made = Bridges(house, server["resource"])
         made.server = server
@@ -295,6 +353,23 @@ def test_with_the_option_the_bridge_signs_in_and_widens_by_itself(resource):
             answers = await asyncio.gather(*(call(session, "scopes") for _ in range(3)))
             assert {tuple(sorted(json.loads(answer))) for answer in answers} == {("albums", "photos")}
             assert pages(resource)[1:] == [["photos", "albums"]]
+
+    run(talk())
+
+
+def test_after_a_refused_page_the_bridge_opens_no_other(resource, house):
+    tries = house.folder / "tries"
+    (house.folder / "bin/xdg-open").write_text(
+        f'#!/bin/sh\necho >>{tries}\n'
+        f'exec {sys.executable} {Path(__file__).with_name("deciding_browser.py")} "$1" deny\n')
+
+    async def talk():
+        async with resource("--sign-in") as session:
+            for _ in range(2):
+                with pytest.raises(MCPError) as failure:
+                    await session.initialize()
+                assert failure.value.error.data["reason"] in ("accessDenied", "noSystemAccount", "unsafeURL"), failure.value
+        assert tries.read_text() == "\n"
 
     run(talk())
 

@@ -7,19 +7,22 @@ einlass. The client never sees a token. On a terminal the program signs the pers
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shlex
 import subprocess
 import sys
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
 
 from .client import Client, EinlassError, ServerGone
+from .next_steps import NEXT_STEPS, filled
 from .text import clean, say
 from .tokens import Token, TokenSource, find_einlass, naming_command, without_query, working_folder
 
 PATIENCE = 10  # seconds for the server's first answer
 #: Problems that a sign-in solves, by `reason` and by `detail`.
-SIGN_IN_HELPS = {"noSystemAccount", "reloginNeeded", "notIssuedToThisClient", "notServed"}
+SIGN_IN_HELPS = {"noSystemAccount", "reloginNeeded", "notIssuedToThisClient", "notServed", "accessDenied", "flowExpired",
+                 "stateMismatch", "userCanceled"}
 
 EPILOGUE = """\
 Give this command to your client of MCP. It signs nobody in by itself: the client gets an error with the command for a
@@ -49,13 +52,22 @@ class Accounts(TokenSource):
 
     def token(self, address: str, account: Optional[str] = None, timeout: float = 9) -> Token:
         """Returns a valid token. The message of an EinlassError has the next step."""
-        try:
+        with self._named():
             try:
                 return self._token(self._place(), timeout)
             except ServerGone:
                 self.close()
                 return self._token(self._place(), timeout)
-        except (OSError, TimeoutError) as error:
+
+    def reject(self, token: Token, timeout: float = 9) -> None:
+        with self._named():
+            super().reject(token, timeout)
+
+    @contextlib.contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
             raise EinlassError(0, "noEinlass", {}, str(error)) from None
         except EinlassError as error:
             self.close()  # because einlass reads the providers, which a sign-in elsewhere may add, at its start
@@ -67,10 +79,15 @@ class Accounts(TokenSource):
 
     def with_next_step(self, error: EinlassError, scopes: Sequence[str] = ()) -> EinlassError:
         """Returns the error with the command that mends it in its message."""
-        if not sign_in_helps(error):
-            return naming_command(error, self.application, self.options.url)
-        message = f"{error.message} Run on a terminal: {self.command(scopes)}"
-        return EinlassError(error.code, error.reason, error.data, message)
+        if sign_in_helps(error):
+            step = f"Run on a terminal: {self.command(scopes)}"
+        else:
+            named = naming_command(error, self.application, self.options.url)
+            if named is not error or error.reason not in NEXT_STEPS:
+                return named
+            files = argparse.Namespace(application=self.application, store=None, config=None, key_file=None)
+            step = filled(NEXT_STEPS[error.reason], error.data, files)
+        return EinlassError(error.code, error.reason, error.data, f"{error.message} {step}")
 
     def command(self, scopes: Sequence[str]) -> str:
         """Returns this program's command that signs in, to copy."""
@@ -82,13 +99,13 @@ class Accounts(TokenSource):
                 more.append(f"--{name}={value}")
         return shlex.join([*words, "--sign-in", *more, self.options.url])
 
-    def sign_in(self, scopes: Sequence[str]) -> str:
-        """Signs the person in, or in again. Asks for the present scopes too. Returns the account's id."""
-        with Client([find_einlass()], prompts={"openURL": open_url, "deviceCode": device_code}) as einlass:
+    def sign_in(self, scopes: Sequence[str]) -> None:
+        """Signs the person in, or in again. Asks for the present scopes too."""
+        prompts = {"openURL": open_url, "deviceCode": device_code}
+        with self._named(), Client([find_einlass()], prompts=prompts) as einlass:
             einlass.initialize(self.application, timeout=PATIENCE)
-            result = einlass.request("accounts.signIn", self._sign_in(einlass, [*self.options.scope, *scopes]))
+            einlass.request("accounts.signIn", self._sign_in(einlass, [*self.options.scope, *scopes]))
         self.close()
-        return str(result["account"])
 
     def _sign_in(self, einlass: Client, scopes: List[str]) -> Dict[str, Any]:
         """Returns the params of accounts.signIn: those of the hint, if einlass has one."""
@@ -180,9 +197,7 @@ def sign_in_by_hand(accounts: Accounts) -> int:
         say(f"Signed in for {clean(options.url)}. The clients of MCP can use it now.")
         return 0
     except EinlassError as error:
-        say(f"problem: {clean(naming_command(error, options.application, options.url).message)}")
-    except (OSError, TimeoutError) as error:
-        say(f"problem: {clean(error)}")
+        say(f"problem: {clean(error.message)}")
     except KeyboardInterrupt:
         say("\nCancelled.")
     finally:

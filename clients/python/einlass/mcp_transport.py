@@ -65,9 +65,9 @@ class Http(httpx2.AsyncClient):
             if response.headers.get("content-type", "").startswith("application/json"):
                 await response.aread()
         except httpx2.TransportError as error:
-            raise EinlassError(0, "networkFailure", {"retryable": True}, (
-                f"{request.url.host} cannot be reached ({str(error) or type(error).__name__}). "
-                "Check the address and the network connection, then try again.")) from None
+            # Only the name, because the text may have the header with the token.
+            message = f"{request.url.host} cannot be reached ({type(error).__name__})."
+            raise self.accounts.with_next_step(EinlassError(0, "networkFailure", {}, message)) from None
         if problem := self._problem(response):
             await response.aclose()
             raise problem
@@ -94,12 +94,11 @@ class Http(httpx2.AsyncClient):
             if not self.signs_in:
                 raise problem
             scopes = str(problem.data.get("detail") or "").split() if problem.code == 0 else []
-            self.signs_in = False
             try:
                 await anyio.to_thread.run_sync(self.accounts.sign_in, scopes, abandon_on_cancel=True)
-            except EinlassError as failure:
-                raise self.accounts.with_next_step(failure) from None
-            self.signs_in = True
+            except EinlassError:
+                self.signs_in = False
+                raise
             self.sign_ins += 1
 
 
@@ -167,7 +166,7 @@ async def bridge(accounts: Accounts) -> None:
             headers.learn(message.message)
             await to_client.send(message)
 
-    async with stdio_server() as (from_client, to_client):
+    async with stdio_server() as (from_client, to_client), to_client:
         try:
             async with Http(accounts) as http, streamable_http_client(
                     accounts.options.url, http_client=http) as (from_server, to_server), anyio.create_task_group() as tasks:
@@ -184,7 +183,10 @@ async def bridge(accounts: Accounts) -> None:
                         await anyio.sleep(0.02)
                 tasks.cancel_scope.cancel()
         except Exception as failure:
-            say(f"problem: {clean(failure)}")
+            cause: Any = failure
+            while getattr(cause, "exceptions", None):  # of an exception group
+                cause = cause.exceptions[0]
+            say(f"problem: The bridge has failed ({type(cause).__name__}).")
             accounts.close()
             os._exit(1)  # because a thread waits for the client's next line
 

@@ -1,6 +1,6 @@
-"""A browser that allows each sign-in at the server of Tests/Oracles/mcp_resource.py.
+"""A browser that allows or denies each sign-in at the server of Tests/Oracles/mcp_resource.py.
 
-    python approving_browser.py URL
+    python deciding_browser.py URL [deny]
 """
 import sys
 import urllib.request
@@ -10,5 +10,5 @@ sys.path.append(str(Path(__file__).parents[1] / "Oracles"))
 from browser import Visitor  # noqa: E402
 
 if __name__ == "__main__":
-    visitor = Visitor().open(sys.argv[1]).press("approve")
+    visitor = Visitor().open(sys.argv[1]).press(*sys.argv[2:] or ["approve"])
     urllib.request.urlopen(visitor.location, timeout=60).close()
