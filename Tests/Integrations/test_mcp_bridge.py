@@ -248,16 +248,43 @@ def test_a_missing_einlass_is_an_error(bridges, house):
     run(talk())
 
 
-def test_a_lost_einlass_is_started_again(bridges):
+def processes_of_einlass():
+    return [int(found) for found in descendants(os.getpid())
+            if os.path.realpath(f"/proc/{found}/exe") == os.path.realpath(EINLASS)]
+
+
+def test_a_lost_einlass_is_started_again_and_an_idle_one_is_closed(bridges):
     async def talk():
         async with bridges() as session:
             await session.initialize()
-            (einlass,) = [found for found in descendants(os.getpid())
-                          if os.path.realpath(f"/proc/{found}/exe") == os.path.realpath(EINLASS)]
-            os.kill(int(einlass), signal.SIGKILL)
+            (einlass,) = processes_of_einlass()
+            os.kill(einlass, signal.SIGKILL)
+            assert await call(session) == "ada"
+            (einlass,) = processes_of_einlass()
+            while processes_of_einlass():
+                await asyncio.sleep(0.1)
             assert await call(session) == "ada"
 
     run(talk())
+
+
+def test_a_token_that_two_programs_were_refused_with_is_replaced_once(bridges, house):
+    code = f"""
+from einlass.tokens import TokenSource
+address = {bridges.address!r}
+with TokenSource("mcp") as first, TokenSource("mcp") as second:
+    refused = first.token(address)
+    assert second.token(address) == refused
+    replaced = first.replaced(address, refused)
+    assert replaced != refused and second.replaced(address, refused) == replaced
+    # The control: credentials.reject alone names no token, so it costs the new one.
+    second.reject(refused)
+    assert second.token(address) != replaced
+"""
+    before = token_requests(house)
+    assert house.run(sys.executable, "-c", code, env=ENVIRONMENT, patience=PATIENCE) == (0, "", "")
+    assert token_requests(house) == before + 2
+    (bridges.said / "none").write_text('"jsonrpc"')
 
 
 def test_an_unreachable_server_is_an_error_for_the_request_alone(house):

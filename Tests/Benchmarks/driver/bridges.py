@@ -11,6 +11,7 @@ from .helpers import CONTROL, add, home
 from .process import ROOT, interleaved, ratio
 
 ROUNDS = 20
+REST = 12  # seconds; the bridge closes einlass after at most ten
 TOKEN = "gho_0"
 INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "benchmarks", "version": "1"}}
 
@@ -84,7 +85,7 @@ def compare(report, environment, address):
         commands["mcp-stdio"] = [PYTHON, "-m", "mcp_stdio", address]
     else:
         report.skip("a bridge for MCP", "mcp-stdio", "pip install mcp-stdio==0.45.2 into the environment of Tests/run")
-    figures = {"start to first answer": "ms", "processor time until then": "ms", "memory": "MB", "a call": "ms"}
+    figures = {"start to first answer": "ms", "processor time until then": "ms", "memory in use": "MB", "a call": "ms"}
 
     def run(command):
         begin = time.perf_counter()
@@ -104,10 +105,23 @@ def compare(report, environment, address):
         run(command)  # compiles
     runs = interleaved(ROUNDS, {name: lambda command=command: run(command) for name, command in commands.items()})
     for number, (what, unit) in enumerate(figures.items()):
-        results = {name: [each[number] for each in runs[name]] for name in runs}
-        for name in results:
-            ratios = {"mcp_stdio": ratio(results, name, "mcp-stdio")} if "mcp-stdio" in results else {}
-            report.add(f"a bridge for MCP: {what}", name, results[name], unit, **ratios)
+        add_figures(report, what, unit, {name: [each[number] for each in runs[name]] for name in runs})
+
+    def at_rest(command):
+        with Bridge(command, environment) as bridge:
+            bridge.request("initialize", INITIALIZE)
+            bridge.call_tool()
+            time.sleep(REST)
+            return resident(bridge.process.pid)
+
+    add_figures(report, "memory at rest", "MB",
+                interleaved(3, {name: lambda command=command: at_rest(command) for name, command in commands.items()}))
+
+
+def add_figures(report, what, unit, results):
+    for name in results:
+        ratios = {"mcp_stdio": ratio(results, name, "mcp-stdio")} if "mcp-stdio" in results else {}
+        report.add(f"a bridge for MCP: {what}", name, results[name], unit, **ratios)
 
 
 def processor(process):

@@ -17,14 +17,16 @@ import threading
 from collections import deque
 from concurrent.futures import Future, InvalidStateError
 from concurrent.futures import TimeoutError as FutureTimeout
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 from .find import find_einlass
-from .protocol_types import InitializeResult
 from .wire import Answer as Answer
 from .wire import EinlassError as EinlassError
 from .wire import Lines, Params, answer_after, error_of, from_line, hello, log, to_answer, to_line
 from .wire import ServerGone as ServerGone
+
+if TYPE_CHECKING:  # because a program with few requests would load them longer than it runs
+    from .protocol_types import InitializeResult
 
 PromptFunction = Callable[[Dict[str, Any]], Answer]
 NotificationFunction = Callable[[Dict[str, Any]], None]

@@ -12,10 +12,10 @@ import os
 import shlex
 import subprocess
 import sys
+import threading
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
 
 from .client import Client, EinlassError, ServerGone
-from .next_steps import NEXT_STEPS, filled
 from .text import clean, say
 from .tokens import Token, TokenSource, find_einlass, naming_command, without_query, working_folder
 
@@ -73,12 +73,19 @@ class Accounts(TokenSource):
             self.close()  # because einlass reads the providers, which a sign-in elsewhere may add, at its start
             raise self.with_next_step(error) from None
 
+    def warm_up(self) -> None:
+        """Starts einlass, so that the first request need not wait for it. A problem is shown at that request."""
+        with contextlib.suppress(OSError, EinlassError):
+            self._request("accounts.list", {"limit": 1}, PATIENCE)
+
     def _place(self) -> Dict[str, Any]:
         account = {"account": self.options.account} if self.options.account else {}
         return {"address": without_query(self.options.url), **working_folder(), **account}
 
     def with_next_step(self, error: EinlassError, scopes: Sequence[str] = ()) -> EinlassError:
         """Returns the error with the command that mends it in its message."""
+        from .next_steps import NEXT_STEPS, filled  # only here, because the start must be quick
+
         if sign_in_helps(error):
             step = f"Run on a terminal: {self.command(scopes)}"
         else:
@@ -180,6 +187,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     accounts = Accounts(options)
     if sys.stdin.isatty():
         return sign_in_by_hand(accounts)
+    threading.Thread(target=accounts.warm_up, daemon=True).start()
     try:
         from .mcp_transport import serve
     except ModuleNotFoundError as error:

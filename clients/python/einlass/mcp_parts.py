@@ -7,6 +7,7 @@ and half of the memory.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import os
@@ -14,12 +15,16 @@ import sys
 import types
 from typing import Any
 
+#: Their `__init__` does not run.
 PACKAGES = ("mcp", "mcp.server", "mcp.client", "mcp_types")
+#: They are not loaded: the traces of another layer, and the handles of Windows.
+ABSENT = ("opentelemetry", "opentelemetry.trace", "mcp.shared._otel",
+          *(() if sys.platform == "win32" else ("mcp.os.win32.utilities",)))
 
 
 class Part(types.ModuleType):
-    """A package whose `__init__` has not run. Its modules can be imported. Another name stands for a class that the
-    transports only mention."""
+    """A module that has not run. Modules in it can be imported. Another name stands for a class that the transports only
+    mention."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -43,18 +48,19 @@ def load_parts() -> Any:
         package = importlib.util.module_from_spec(spec)
         package.__class__ = Part
         sys.modules[name] = package
+    sys.modules.update((name, Part(name)) for name in ABSENT if name not in sys.modules)
     messages = vars(importlib.import_module("mcp_types.jsonrpc"))
     vars(sys.modules["mcp_types"]).update((name, messages[name]) for name in messages["__all__"])
     return load()
 
 
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "true")  # the search for them reads each installed package
-if "mcp" in sys.modules:
+gc.disable()  # an import leaves hardly any garbage, and the search for it takes a tenth of the time
+try:
+    stdio_server, streamable_http_client = load() if "mcp" in sys.modules else load_parts()
+except Exception:  # another version of mcp, with other parts
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("mcp", "mcp_types", "opentelemetry")]:
+        del sys.modules[name]
     stdio_server, streamable_http_client = load()
-else:
-    try:
-        stdio_server, streamable_http_client = load_parts()
-    except Exception:  # another version of mcp, with other parts
-        for name in [name for name in sys.modules if name.partition(".")[0] in ("mcp", "mcp_types")]:
-            del sys.modules[name]
-        stdio_server, streamable_http_client = load()
+finally:
+    gc.enable()

@@ -26,6 +26,7 @@ from .text import clean, say
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CONNECTING, READING = 30, 300  # seconds, as in the package mcp: a server may keep a stream open
 GRACE = 2  # seconds for the answers after the end of the input
+REST = 5  # seconds without a request after which einlass is closed
 # RFC 9110 section 11.2, and RFC 6749 section 3.3.
 PARAMETER = re.compile(r'([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))')
 SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
@@ -44,6 +45,17 @@ class Http(httpx2.AsyncClient):
         self.signs_in = accounts.options.sign_in
         self.sign_ins = 0
         self.signing_in = anyio.Lock()
+        self.active = 0
+        self.used = anyio.Event()
+
+    async def rest(self) -> None:
+        """Closes einlass after a while without requests, because most bridges of a client wait most of the time."""
+        while True:
+            await self.used.wait()
+            while self.active or self.used.is_set():
+                self.used = anyio.Event()
+                await anyio.sleep(REST)
+            await anyio.to_thread.run_sync(self.accounts.close)
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         before = self.sign_ins
@@ -60,6 +72,8 @@ class Http(httpx2.AsyncClient):
             return refusal(request, problem)
 
     async def _send(self, request: httpx2.Request, options: Dict[str, Any]) -> httpx2.Response:
+        self.active += 1
+        self.used.set()
         try:
             response = await super().send(request, **options)
             if response.headers.get("content-type", "").startswith("application/json"):
@@ -68,6 +82,8 @@ class Http(httpx2.AsyncClient):
             # Only the name, because the text may have the header with the token.
             message = f"{request.url.host} cannot be reached ({type(error).__name__})."
             raise self.accounts.with_next_step(EinlassError(0, "networkFailure", {}, message)) from None
+        finally:
+            self.active -= 1
         if problem := self._problem(response):
             await response.aclose()
             raise problem
@@ -171,6 +187,7 @@ async def bridge(accounts: Accounts) -> None:
             async with Http(accounts) as http, streamable_http_client(
                     accounts.options.url, http_client=http) as (from_server, to_server), anyio.create_task_group() as tasks:
                 tasks.start_soon(down)
+                tasks.start_soon(http.rest)
                 async for message in from_client:
                     if isinstance(message, Exception):
                         error = ErrorData(code=PARSE_ERROR, message="This line is no message of JSON-RPC.")
