@@ -14,6 +14,8 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
 
@@ -85,14 +87,6 @@ async def call(session, tool="owner"):
 
 def run(work, patience=PATIENCE):
     return asyncio.run(asyncio.wait_for(work, patience))
-
-
-def descendants(process):
-    """Yields the processes that this one has started, and those that they have."""
-    for path in Path(f"/proc/{process}/task").glob("*/children"):
-        for child in path.read_text().split():
-            yield child
-            yield from descendants(child)
 
 
 # A service with accounts of gitlab, at the sandbox. A refresh replaces the refresh token there, and the use of a former
@@ -248,9 +242,16 @@ def test_a_missing_einlass_is_an_error(bridges, house):
     run(talk())
 
 
-def processes_of_einlass():
-    return [int(found) for found in descendants(os.getpid())
-            if os.path.realpath(f"/proc/{found}/exe") == os.path.realpath(EINLASS)]
+def processes_of_einlass(process=None):
+    """Returns the processes of einlass that this process has started, itself or by others."""
+    found = []
+    for path in Path(f"/proc/{process or os.getpid()}/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # it has ended
+            for child in path.read_text().split():
+                found += processes_of_einlass(child)
+                if os.readlink(f"/proc/{child}/exe") == os.path.realpath(EINLASS):
+                    found.append(int(child))
+    return found
 
 
 def test_a_lost_einlass_is_started_again_and_an_idle_one_is_closed(bridges):
@@ -314,11 +315,21 @@ def test_twenty_bridges_share_one_token_request_for_a_revoked_token(bridges, hou
                 change_tokens(house, revoked=True)
                 assert await asyncio.gather(*map(call, sessions)) == ["ada"] * 20
                 assert token_requests(house) == before + 1, number
-        state = house.state()["gitlab"]
-        assert not any(family.get("revoked") for family in state["families"].values())
+
+    def is_signed_out():
+        return any(family.get("revoked") for family in house.state()["gitlab"]["families"].values())
 
     run(talk(), PATIENCE * 3 + ROUNDS * 30)
+    assert not is_signed_out()
     assert json.loads(house.do("accounts", "list", "--json"))["accounts"][0]["health"] == "ok"
+    # The control: the use of a former refresh token signs out.
+    former = next(name for name, token in house.state()["gitlab"]["refreshTokens"].items() if token.get("used"))
+    registration = house.ready["config"]["applications"]["*"]["gitlab"]
+    form = {"grant_type": "refresh_token", "refresh_token": former, "client_id": registration["clientId"],
+            "client_secret": registration["clientSecret"]}
+    with pytest.raises(urllib.error.HTTPError):
+        urllib.request.urlopen(house.origin("gitlab") + "/oauth/token", urllib.parse.urlencode(form).encode())
+    assert is_signed_out()
 
 
 def test_a_line_that_is_no_message_is_an_error_and_the_end_of_input_ends_the_bridge(bridges, house):

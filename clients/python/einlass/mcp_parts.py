@@ -63,4 +63,5 @@ except Exception:  # another version of mcp, with other parts
         del sys.modules[name]
     stdio_server, streamable_http_client = load()
 finally:
+    gc.freeze()
     gc.enable()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import ssl
 import sys
 from typing import Any, Dict, List, Optional
 
@@ -40,13 +41,17 @@ class Http(httpx2.AsyncClient):
     """Sends requests with tokens. A problem becomes an answer with an error of JSON-RPC, which has the next step."""
 
     def __init__(self, accounts: Accounts) -> None:
-        super().__init__(auth=Auth(accounts.application, accounts), timeout=httpx2.Timeout(CONNECTING, read=READING))
+        # Plain http stays on this machine. It needs no authorities, whose loading takes a tenth of the start.
+        verify = accounts.options.url.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        super().__init__(auth=Auth(accounts.application, accounts), verify=verify,
+                         timeout=httpx2.Timeout(CONNECTING, read=READING))
         self.accounts = accounts
         self.signs_in = accounts.options.sign_in
         self.sign_ins = 0
         self.signing_in = anyio.Lock()
         self.active = 0
         self.used = anyio.Event()
+        self.used.set()  # einlass runs already
 
     async def rest(self) -> None:
         """Closes einlass after a while without requests, because most bridges of a client wait most of the time."""
