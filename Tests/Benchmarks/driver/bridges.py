@@ -24,7 +24,8 @@ def family(process):
 
 def resident(process):
     """Returns the megabytes of the process and of those that it has started, shared pages counted for each."""
-    lines = [line for found in family(process) for line in pathlib.Path(f"/proc/{found}/status").read_text().splitlines()]
+    paths = [pathlib.Path(f"/proc/{found}/status") for found in family(process)]
+    lines = [line for path in paths for line in path.read_text().splitlines()]
     return sum(int(line.split()[1]) for line in lines if line.startswith("VmRSS:")) / 1024
 
 
@@ -66,9 +67,11 @@ def measure(report, stores):
     environment |= {"PYTHONPATH": str(ROOT / "clients/python"), "PYTHONPYCACHEPREFIX": str(stores.path / "compiled"),
                     "MCP_BEARER_TOKEN": TOKEN}
     add(environment, "github", {"token": TOKEN})
-    subprocess.run([CONTROL, "access", "set", "mcp", "github", "granted"], env=environment, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([CONTROL, "access", "set", "mcp", "github", "granted"], env=environment, check=True,
+                   stdout=subprocess.DEVNULL)
     script = ROOT / "Tests/Benchmarks/peers/mcp_server.py"
-    with subprocess.Popen([PYTHON, script, TOKEN], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+    with subprocess.Popen([PYTHON, script, TOKEN], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          text=True) as server:
         try:
             compare(report, environment, server.stdout.readline().strip())
         finally:

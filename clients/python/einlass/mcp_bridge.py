@@ -21,8 +21,8 @@ from .tokens import Token, TokenSource, find_einlass, naming_command, without_qu
 
 PATIENCE = 10  # seconds for the server's first answer
 #: Problems that a sign-in solves, by `reason` and by `detail`.
-SIGN_IN_HELPS = {"noSystemAccount", "reloginNeeded", "notIssuedToThisClient", "notServed", "accessDenied", "flowExpired",
-                 "stateMismatch", "userCanceled"}
+SIGN_IN_HELPS = {"noSystemAccount", "reloginNeeded", "notIssuedToThisClient", "notServed", "accessDenied",
+                 "flowExpired", "stateMismatch", "userCanceled"}
 
 EPILOGUE = """\
 Give this command to your client of MCP. It signs nobody in by itself: the client gets an error with the command for a
@@ -32,11 +32,13 @@ terminal. On a terminal the program signs in, in the browser, and ends.
 
 def parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m einlass mcp", description="Connects a client of MCP to a server that wants tokens.", epilog=EPILOGUE)
+        prog="python -m einlass mcp", epilog=EPILOGUE,
+        description="Connects a client of MCP to a server that wants tokens.")
     parser.add_argument("url", metavar="URL", help="the address of the server, for Streamable HTTP")
     parser.add_argument("--sign-in", action="store_true",
                         help="open a page for the sign-in also without a terminal; on a terminal: sign in again")
-    parser.add_argument("--scope", action="append", default=[], metavar="SCOPE", help="sign in for this scope too (may be repeated)")
+    parser.add_argument("--scope", action="append", default=[], metavar="SCOPE",
+                        help="sign in for this scope too (may be repeated)")
     parser.add_argument("--account", metavar="NAME", help="user name or id of the account (default: the usual one)")
     parser.add_argument("--application", metavar="NAME", default="mcp",
                         help="the application's name for access decisions (default: %(default)s)")
@@ -125,6 +127,9 @@ class Accounts(TokenSource):
             return {"resource": self.options.url, "probe": True, **wanted}
         params: Dict[str, Any] = {name: found[name] for name in ("account", "resource") if name in found}
         problem = found.get("error", {}).get("data")
+        if problem and problem["reason"] == "noSystemAccount" and "service" not in found:
+            # A sign-in that was given up may have added the provider of the server, whose tokens are for it alone.
+            return {"resource": self.options.url, "probe": True, **wanted}
         if problem is None:
             try:
                 einlass.request("credentials.get", {**params, "scopes": [*found.get("scopes", []), *scopes]})
@@ -155,7 +160,8 @@ def open_url(prompt: Mapping[str, Any]) -> bool:
 
 def device_code(prompt: Mapping[str, Any]) -> bool:
     show_sign_in(prompt)
-    say(f"Open this page:\n  {clean(prompt['verificationUri'])}\nand enter this code there:\n  {clean(prompt['userCode'])}")
+    page, code = clean(prompt["verificationUri"]), clean(prompt["userCode"])
+    say(f"Open this page:\n  {page}\nand enter this code there:\n  {code}")
     return True
 
 

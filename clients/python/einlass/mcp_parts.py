@@ -23,8 +23,8 @@ ABSENT = ("opentelemetry", "opentelemetry.trace", "mcp.shared._otel",
 
 
 class Part(types.ModuleType):
-    """A module that has not run. Modules in it can be imported. Another name stands for a class that the transports only
-    mention."""
+    """A module that has not run. Modules in it can be imported. Another name stands for a class that the transports
+    only mention."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -189,8 +189,10 @@ async def bridge(accounts: Accounts) -> None:
 
     async with stdio_server() as (from_client, to_client), to_client:
         try:
-            async with Http(accounts) as http, streamable_http_client(
-                    accounts.options.url, http_client=http) as (from_server, to_server), anyio.create_task_group() as tasks:
+            url = accounts.options.url
+            async with (Http(accounts) as http,
+                        streamable_http_client(url, http_client=http) as (from_server, to_server),
+                        anyio.create_task_group() as tasks):
                 tasks.start_soon(down)
                 tasks.start_soon(http.rest)
                 async for message in from_client:
