@@ -110,13 +110,24 @@ DEFECTS = [
 @pytest.mark.skipif(not shutil.which("perl"), reason="perl is not installed")
 @pytest.mark.parametrize("old, new, broken", DEFECTS)
 def test_a_broken_client_fails_the_right_cases(tmp_path, old, new, broken):
+    client = changed_client(tmp_path, old, new)
+    cases = only("wire/any-order", "wire/characters", "end/*", "compatibility/prompt", "cancel/*", "prompts/decline")
+    code, output = kit("client", "--timeout", 4, "--jobs", 4, *cases, "perl", client)
+    assert (failed(output), code) == (broken, 1 if broken else 0), output
+
+
+def changed_client(tmp_path, old, new):
     text = PERL.read_text()
     assert old in text
     client = tmp_path / "client.pl"
     client.write_text(text.replace(old, new))
-    cases = only("wire/any-order", "wire/characters", "end/*", "compatibility/prompt", "cancel/*", "prompts/decline")
-    code, output = kit("client", "--timeout", 4, "--jobs", 4, *cases, "perl", client)
-    assert (failed(output), code) == (broken, 1 if broken else 0), output
+    return client
+
+
+def test_each_name_of_only_is_a_case():
+    done = subprocess.run([*PYTHON, KIT, "client", *only("wire/bytes", "wire/nope", "end/*"), "false"],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and "there is no case wire/nope;" in done.stderr and not done.stdout
 
 
 def test_a_client_that_cannot_do_a_case_says_so(tmp_path):

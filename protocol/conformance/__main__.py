@@ -117,9 +117,10 @@ def main() -> int:
     program.PATIENCE = options.timeout
     works = client_work(options) if options.part == "client" else server_work(options)
     if options.only:
+        unknown = [name for name in options.only if not any(fnmatch.fnmatchcase(work[0], name) for work in works)]
+        if unknown:
+            parser.error(f"there is no case {' '.join(unknown)}; --list prints the names")
         works = [work for work in works if any(fnmatch.fnmatchcase(work[0], name) for name in options.only)]
-        if not works:
-            parser.error(f"there is no case {' '.join(options.only)}; --list prints the names")
     if options.list:
         print("".join(f"{name}\t{about}\n" for name, about, _ in works), end="")
         return 0
