@@ -124,6 +124,46 @@ def changed_client(tmp_path, old, new):
     return client
 
 
+PRINT = "print $json->encode($einlass->wait($ids{$step->{await}}))"
+BUFFER = "return 0 unless $count;"
+#: Changes of the client in Perl, a case, and the texts of its failure.
+FAILURES = [
+    ("processId => $$, %$params", "%$params, client => {name => 'me'}", "wire/bytes",
+     ["initialize: /client/name: expected \"conformance\", got \"me\""]),
+    ("&& !$self->{kinds}{$params->{kind}}", "&& 0", "compatibility/prompt",
+     ["no end within 4 s", "the server waits for {\"id\":\"c\",\"method\":\"prompt.answer\"",
+      "its last line: {\"jsonrpc\":\"2.0\",\"method\":\"prompt.opened\"",
+      "the client's last line: {\"id\":2,", "printed 0 of 1 lines, next is {\"result\":"]),
+    (BUFFER, BUFFER + " $self->{buffer} =~ s/Ada/Eve/;", "wire/bytes",
+     ['line 1: /result/accounts/0/displayName: expected "Ada ä ✓ 😀 \\u2028 \\u2029 \\u0085 Λ", got "Eve']),
+    (BUFFER, BUFFER + " $self->{buffer} =~ s/(?:ä){9}/ö/;", "wire/longest-line",
+     ["/result/accounts/0/displayName: from character 0 expected \"ä", "got \"öä"]),
+    (BUFFER, BUFFER + " $self->{buffer} =~ s/\"accounts\":\\[\\]/\"accounts\":{}/;", "end/output-after-input",
+     ["line 1: /result/accounts: expected [], got {}"]),
+    ('. "\\n";\n        while', '. "\\xe4\\n";\n        while', "wire/bytes",
+     ["the server saw: the client sent a line that is not UTF-8 at byte "]),
+    ('. "\\n";\n        while', '. "]\\n";\n        while', "wire/bytes",
+     ["the server saw: the client sent a line that is not JSON at character "]),
+    (PRINT, PRINT.replace("print", "").replace("))", ")), print '{'"), "wire/bytes",
+     ["line 1 of the client's output is not JSON at character 1: {"]),
+    (PRINT, PRINT.replace("print ", "1; "), "wire/bytes", ['line 1: expected {"result":', ", got no line\n"]),
+    ("$einlass->close;", "$einlass->close; exit 3;", "wire/bytes",
+     ["): the exit code is 3, and standard error is empty\n"]),
+    ("$einlass->close;", "$einlass->close; die 'because';", "wire/bytes", ["): the exit code is 255: because at "]),
+    ("my $program = find();", "my $program = 'true';", "wire/bytes", ["did not start the program that EINLASS names"]),
+]
+
+
+@pytest.mark.skipif(not shutil.which("perl"), reason="perl is not installed")
+@pytest.mark.parametrize("old, new, case, texts", FAILURES)
+def test_a_failure_says_what_is_wrong(tmp_path, old, new, case, texts):
+    seconds = 4 if "no end" in texts[0] else 60
+    code, output = kit("client", "--timeout", seconds, *only(case), "perl", changed_client(tmp_path, old, new))
+    assert code == 1 and failed(output) == {case}, output
+    assert all(text in output for text in texts), output
+    assert '"ended":70' not in output and not re.search("[\x85\u2028\u2029]|b'", output), output
+
+
 def test_each_name_of_only_is_a_case():
     done = subprocess.run([*PYTHON, KIT, "client", *only("wire/bytes", "wire/nope", "end/*"), "false"],
                           capture_output=True, text=True, timeout=60)

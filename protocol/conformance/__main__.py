@@ -17,6 +17,7 @@ import replay  # noqa: E402
 import server  # noqa: E402
 import server_cases  # noqa: E402
 import transcripts  # noqa: E402
+from messages import printable  # noqa: E402
 from program import Failure  # noqa: E402
 
 #: A case to run: its name, its sentence, and a function that returns a note, raises Failure or raises Unsupported.
@@ -74,6 +75,7 @@ def run(works: Sequence[Work], jobs: int, verbose: bool) -> int:
     with ThreadPoolExecutor(jobs) as pool:
         for kind, name, reason, seconds in pool.map(verdict, works):
             counts[kind] += 1
+            reason = printable(reason)
             if kind == "FAILED" or verbose:
                 print(f"{kind:<11} {name} ({seconds:.2f} s){': ' if reason else ''}{reason}")
             elif kind != "passed":

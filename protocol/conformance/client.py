@@ -7,10 +7,10 @@ import sys
 import tempfile
 import zlib
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from fake import GREASE
-from messages import same, text
+from messages import difference, quoted, read, shortened
 from program import Failure
 from standins import Standins
 from transcripts import Transcript, outs
@@ -37,6 +37,18 @@ class Case(NamedTuple):
     grease: bool = False
     hello_id: Any = "initialize"
     exit_code: int = 0
+
+
+class Ended(NamedTuple):
+    """The end of a client under test. Without a `code`, it did not end in time."""
+
+    output: bytes
+    errors: str
+    code: Optional[int]
+    #: The faults that the server saw; `None` if it did not end.
+    faults: Optional[List[str]]
+    #: The last `state` of the server, and the last messages `to` and `from` the client.
+    log: Dict[str, str]
 
 
 def hello(*prompts: str) -> Dict[str, Any]:
@@ -131,65 +143,105 @@ def run(case: Case, command: Sequence[str], patience: float) -> Optional[str]:
     for a deviation, and Unsupported if the client says so."""
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         server = {"steps": case.server, "cut": case.cut, "grease": case.grease, "helloId": case.hello_id,
-                  "initialize": case.initialize, "prompts": case.initialize["capabilities"].get("prompts", []),
-                  "seed": zlib.crc32(case.name.encode())}
+                  "initialize": case.initialize, "seed": zlib.crc32(case.name.encode())}
         Path(folder, "case.json").write_text(json.dumps(server), encoding="utf-8")
         einlass = Path(folder, "einlass")
-        parts = [sys.executable, "-S", "-E", str(Path(__file__).with_name("fake.py")), f"{folder}/case.json",
-                 f"{folder}/faults.json"]
+        parts = [sys.executable, "-S", "-E", str(Path(__file__).with_name("fake.py")), folder]
         einlass.write_text(f'#!/bin/sh\nexec {" ".join(map(shlex.quote, parts))} "$@"\n', encoding="utf-8")
         einlass.chmod(0o755)
         task = {"case": case.name, "initialize": case.initialize, "steps": case.steps}
-        output, code = started(command, {**os.environ, "EINLASS": str(einlass)}, task, patience)
-        try:
-            faults = json.loads(Path(folder, "faults.json").read_bytes())["faults"]
-        except FileNotFoundError:
-            faults = ["the client did not start the program that EINLASS names, or killed it"]
-    return judge(case, output, code, faults)
+        ended = started(command, {**os.environ, "EINLASS": str(einlass)}, task, patience, Path(folder))
+    return judge(case, ended, patience)
 
 
-def started(command: Sequence[str], environment: Dict[str, str], task: Dict[str, Any], patience: float):
-    """Runs the client. Returns the lines of its output and its exit code."""
+def started(command: Sequence[str], environment: Dict[str, str], task: Dict[str, Any], patience: float,
+            folder: Path) -> Ended:
+    """Runs the client, and kills it after its time."""
     try:
         with subprocess.Popen(list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               env=environment, start_new_session=True) as process:
+            code, found = None, None
             try:
                 output, errors = process.communicate(json.dumps(task).encode() + b"\n", patience)
+                code = process.returncode
             except subprocess.TimeoutExpired:
+                found = report(folder)  # before the end of the client, which the server sees too
                 os.killpg(process.pid, 9)
                 output, errors = process.communicate()
-                raise Failure(f"no end within {patience:g} s; its output so far: {output[-500:]!r}\n  "
-                              + errors.decode("utf-8", "replace")[-500:].strip()) from None
     except OSError as error:
         raise Failure(f"{command[0]} does not start: {error.strerror}") from None
+    return Ended(output, errors.decode("utf-8", "replace")[-500:].strip(), code, *(found or report(folder)))
+
+
+def report(folder: Path) -> Tuple[Optional[List[str]], Dict[str, str]]:
+    """Returns the faults that the server saw, and the last entry of each kind of its log."""
     try:
-        lines = [json.loads(line) for line in output.split(b"\n") if line.strip()]
-    except ValueError as error:
-        raise Failure(f"the client's output is not JSON Lines: {error}") from None
-    if process.returncode:
-        lines.append({"errors": errors.decode("utf-8", "replace")[-500:].strip()})
-    return lines, process.returncode
+        log = dict(json.loads(line) for line in (folder / "log.jsonl").read_bytes().split(b"\n")[:-1])
+    except FileNotFoundError:
+        log = {}
+    try:
+        return json.loads((folder / "faults.json").read_bytes())["faults"], log
+    except (FileNotFoundError, ValueError):
+        return None, log
 
 
-def judge(case: Case, output: List[Any], code: int, faults: List[str]) -> Optional[str]:
-    for line in output:
-        if isinstance(line, dict) and "unsupported" in line and "hear" not in line:
-            raise Unsupported(str(line["unsupported"]))
-    problems = [f"the server saw: {fault}" for fault in faults]
-    for index, expected in enumerate(case.lines):
-        actual = output[index] if index < len(output) else None
-        if isinstance(actual, dict) and "unsupported" in actual and "method" in expected:
-            continue
-        if not same(plain(expected), plain(actual)):
-            problems.append(f"line {index + 1}: expected {text(plain(expected))}, got {text(plain(actual))}")
+def judge(case: Case, ended: Ended, patience: float) -> Optional[str]:
+    problems = [f"the server saw: {fault}" for fault in ended.faults or []]
+    lines: List[Any] = []
+    for raw in filter(bytes.strip, ended.output.split(b"\n")):
+        try:
+            lines.append(read(raw))
+        except ValueError as error:
+            problems.append(f"line {len(lines) + 1} of the client's output {error}: {quoted(raw)}")
             break
-    if code:
-        problems.append(f"the exit code is {code}: {output[-1]['errors'] if output else ''}")
-    elif len(output) > len(case.lines):
-        problems.append(f"not expected: {text(output[len(case.lines)])}")
+    else:
+        for line in lines:
+            if isinstance(line, dict) and "unsupported" in line and "hear" not in line and ended.code is not None:
+                raise Unsupported(str(line["unsupported"]))
+        if ended.code is not None and (found := line_difference(case.lines, lines, bool(ended.faults))):
+            problems.append(found)
+    if ended.code is None:
+        problems = [f"no end within {patience:g} s", *problems, *hang(case, ended, len(lines))]
+    elif ended.faults is None:
+        problems.insert(0, "the client killed einlass" if ended.log
+                        else "the client did not start the program that EINLASS names")
+    if ended.code:
+        end = f"the exit code is {ended.code}" if ended.code > 0 else f"the signal {-ended.code} ended the client"
+        problems.append(f"{end}{': ' if ended.errors else ', and standard error is empty'}{ended.errors}")
     if problems:
         raise Failure("\n  ".join(problem[:2000] for problem in problems))
-    return "without notifications" if any("hear" in line for line in output) else None
+    return "without notifications" if any("hear" in line for line in lines) else None
+
+
+def line_difference(wanted: List[Any], lines: List[Any], has_fault: bool) -> Optional[str]:
+    """Returns the first difference between the lines of a client and the expected ones. After a fault the server has
+    ended, so the difference of that end is none."""
+    for number, expected in enumerate(map(plain, wanted), 1):
+        if number > len(lines):
+            return None if has_fault else f"line {number}: expected {shortened(expected)}, got no line"
+        actual = plain(lines[number - 1])
+        if isinstance(actual, dict) and "unsupported" in actual and "method" in expected:
+            continue
+        if has_fault and isinstance(actual, dict) and "ended" in actual:
+            return None
+        if not isinstance(actual, dict) or actual.keys() != expected.keys():
+            return f"line {number}: expected {shortened(expected)}, got {shortened(actual)}"
+        if found := difference(expected, actual):
+            return f"line {number}: {found}"
+    return f"not expected: {shortened(lines[len(wanted)])}" if len(lines) > len(wanted) else None
+
+
+def hang(case: Case, ended: Ended, count: int) -> List[str]:
+    """Returns the facts about a client that did not end."""
+    if "state" not in ended.log:
+        facts = ["the client has not started the program that EINLASS names"]
+    else:
+        state = ended.log["state"] if ended.faults is None else "has ended"
+        facts = [f"the server {state}", f"its last line: {ended.log.get('to', 'none')}",
+                 f"the client's last line: {ended.log.get('from', 'none')}"]
+    following = f", next is {shortened(case.lines[count])}" if count < len(case.lines) else ""
+    facts.append(f"the adapter has printed {count} of {len(case.lines)} lines{following}")
+    return facts + ([f"standard error: {ended.errors}"] if ended.errors else [])
 
 
 def plain(value: Any) -> Any:

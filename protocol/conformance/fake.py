@@ -1,6 +1,7 @@
 """The server of a case: the program that a client under test finds in the variable EINLASS.
 
-It reads the case from a JSON file, plays it, and writes the faults of the client to another file.
+It reads the case from `case.json` in the folder of its first argument, and plays it. It writes the faults of the client
+to `faults.json`, and its own state to `log.jsonl`, because a client that waits for ever ends it without a word.
 """
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ import sys
 import time
 
 import framing
-from messages import read, same, text, versioned
+from messages import difference, quoted, read, shortened, text, versioned
 
 HELLO = {"protocolVersion": 1, "server": {"name": "einlass", "version": "0.0.0"},
          "capabilities": {"methods": [], "notifications": [], "prompts": [], "changes": True, "network": False},
@@ -27,7 +28,7 @@ class Fault(Exception):
 
 
 class Server:
-    """One connection. `case` has `steps`, `cut`, `grease`, `prompts` and `initialize`."""
+    """One connection. `case` has `steps`, `cut`, `grease` and `initialize`."""
 
     def __init__(self, case: dict[str, object]) -> None:
         self.case = case
@@ -37,8 +38,10 @@ class Server:
         self.ids: dict[object, object] = {}
         self.open_ids: list[object] = []
         self.closed: list[str] = []
+        self.wish = "initialize"
         self.seed = case.get("seed", 1)
         self.out = os.fdopen(1, "wb", buffering=0, closefd=False)
+        self.log = open(os.path.join(sys.argv[1], "log.jsonl"), "a", encoding="utf-8", buffering=1)
 
     def play(self) -> None:
         steps = list(self.case["steps"])
@@ -63,6 +66,7 @@ class Server:
             for message in step.get("unordered", [step.get("out")]):
                 self.out_message(message)
         elif kind == "raw":
+            self.note("to", quoted(step["raw"].encode()))
             self.write(step["raw"].encode())
         elif kind == "pause":
             time.sleep(step["pause"])
@@ -73,6 +77,10 @@ class Server:
             self.die(step["die"])
         else:
             raise Fault(f"the kit knows no step {kind}")
+
+    def note(self, kind: str, state: str) -> None:
+        """Writes an entry of the log: the state of the server, or the last message to or from the client."""
+        self.log.write(json.dumps([kind, state]) + "\n")
 
     def die(self, code: object) -> None:
         save([])
@@ -96,6 +104,7 @@ class Server:
 
     def next_message(self) -> dict[str, object] | None:
         """Returns the next message, checked as a JSON-RPC 2.0 request."""
+        self.note("state", f"waits for {self.wish}")
         while not self.inbox and not self.ended:
             chunk = os.read(0, 65536)
             self.ended = not chunk
@@ -105,15 +114,16 @@ class Server:
                 raise Fault(str(error)) from None
         if not self.inbox:
             if self.deframer.rest.strip():
-                raise Fault(f"the input ends within a message: {self.deframer.rest[:200]!r}")
+                raise Fault(f"the input ends within a message: {quoted(self.deframer.rest)}")
             return None
         raw = self.inbox.pop(0)
+        self.note("from", quoted(raw))
         if len(raw) > 1 << 20:
             raise Fault("a message is longer than 1 MiB")
         try:
             message = read(raw)
         except ValueError as error:
-            raise Fault(f"{error}: {raw[:200]!r}") from None
+            raise Fault(f"the client sent a line that {error}: {quoted(raw)}") from None
         self.check(message)
         return message
 
@@ -128,7 +138,7 @@ class Server:
             identifier = message["id"]
             if isinstance(identifier, bool) or not isinstance(identifier, (str, int)):
                 raise Fault(f"an id is a string or an integer: {text(message)}")
-            if len(text(identifier).encode()) > 256:
+            if len(text(identifier).encode("utf-8", "surrogatepass")) > 256:
                 raise Fault("an id is longer than 256 bytes")
             if identifier in self.open_ids:
                 raise Fault(f"the id {text(identifier)} is in use")
@@ -140,15 +150,12 @@ class Server:
             raise Fault(f"initialize comes first, not {text(message)}")
         self.ids[self.case.get("helloId", "initialize")] = message["id"]
         params = message.get("params") or {}
-        for member, value in {**self.case["initialize"], **wanted}.items():
-            if member != "capabilities" and not covers(value, params.get(member)):
-                raise Fault(f"initialize needs {member} {text(value)}, and has {text(params.get(member))}")
-        capabilities = params.get("capabilities", {})
-        declared = capabilities.get("prompts", []) if isinstance(capabilities, dict) else None
-        if sorted(declared or []) != sorted(self.case["prompts"]):
-            raise Fault(f"initialize declares the prompts {text(self.case['prompts'])}, not {text(declared)}")
+        if found := difference(with_sorted_prompts({**self.case["initialize"], **wanted}),
+                               with_sorted_prompts(params), more=True):
+            raise Fault(f"initialize: {found}")
 
     def expect(self, wanted: dict[str, object]) -> None:
+        self.wish = shortened(wanted)
         message = self.next()
         if found := self.difference(wanted, message):
             raise Fault(found)
@@ -157,20 +164,23 @@ class Server:
         """Expects these messages in any order."""
         rest = list(wanted)
         while rest:
+            self.wish = " or ".join(map(shortened, rest))
             message = self.next()
             fitting = [candidate for candidate in rest if not self.difference(candidate, message)]
             if not fitting:
-                raise Fault(f"not expected: {text(message)}")
+                raise Fault(f"expected {self.wish}, got {shortened(message)}")
             rest.remove(fitting[0])
 
     def difference(self, wanted: dict[str, object], message: object) -> str | None:
         if message is None:
-            return f"the input ended before {text(wanted)}"
+            return f"the input ended before {shortened(wanted)}"
         params = wanted.get("params") or {}
         if wanted["method"] == "$/cancelRequest":
             params = {"id": self.ids.get(params["id"])}
-        if message["method"] != wanted["method"] or not same(message.get("params") or {}, params):
-            return f"expected {text({**wanted, 'params': params})}, got {text(message)}"
+        if message["method"] != wanted["method"]:
+            return f"expected {shortened({**wanted, 'params': params})}, got {shortened(message)}"
+        if found := difference({"params": params}, {"params": message.get("params") or {}}):
+            return f"{wanted['method']}: {found}"
         if ("id" in wanted) != ("id" in message):
             return f"{wanted['method']} is a {'request' if 'id' in wanted else 'notification'}: {text(message)}"
         if "id" in wanted:
@@ -179,12 +189,13 @@ class Server:
 
     def end(self) -> None:
         """Waits for the end that the client makes: it closes the input, or sends `shutdown` or `exit` before that."""
+        self.wish = "the end of its input"
         while (message := self.next()) is not None:
             if message["method"] == "shutdown" and "id" in message:
                 self.ids["shutdown"] = message["id"]
                 self.out_message({"id": "shutdown", "result": {}})
             elif message["method"] != "exit":
-                raise Fault(f"not expected: {text(message)}")
+                raise Fault(f"not expected: {shortened(message)}")
 
     # Messages to the client
 
@@ -201,6 +212,7 @@ class Server:
         if self.case.get("grease"):
             message = greased(message)
         data = json.dumps(versioned(message), ensure_ascii=False, separators=(",", ":")).encode()
+        self.note("to", quoted(data))
         headers = bool(self.deframer.headers)
         self.write(framing.Way("", headers, "").frame(data))
 
@@ -214,15 +226,15 @@ class Server:
         return params
 
     def write(self, data: bytes) -> None:
+        self.note("state", "writes")
         self.seed += 1
         framing.write(self.out, data, self.case.get("cut", "whole"), self.seed)
 
 
-def covers(wanted: object, actual: object) -> bool:
-    """Whether `actual` has every member of `wanted`; a client may add others."""
-    if isinstance(wanted, dict) and isinstance(actual, dict):
-        return all(covers(value, actual.get(name)) for name, value in wanted.items())
-    return same(wanted, actual)
+def with_sorted_prompts(params: dict[str, object]) -> dict[str, object]:
+    """Returns the parameters of `initialize` with the declared prompts in an order, because theirs is free."""
+    capabilities = params.get("capabilities", {})
+    return {**params, "capabilities": {**capabilities, "prompts": sorted(capabilities.get("prompts", []))}}
 
 
 def greased(message: dict[str, object]) -> dict[str, object]:
@@ -237,15 +249,15 @@ def greased(message: dict[str, object]) -> dict[str, object]:
 
 
 def save(faults: list[str]) -> None:
-    with open(sys.argv[2], "w", encoding="utf-8") as file:
+    with open(os.path.join(sys.argv[1], "faults.json"), "w", encoding="utf-8") as file:
         json.dump({"faults": faults}, file)
 
 
 def main() -> None:
-    if "--version" in sys.argv[3:]:
+    if "--version" in sys.argv[2:]:
         print(json.dumps({"name": "einlass", "version": "0.0.0", "protocolVersion": 1, "libraries": {}}))
         return
-    with open(sys.argv[1], encoding="utf-8") as file:
+    with open(os.path.join(sys.argv[1], "case.json"), encoding="utf-8") as file:
         case = json.load(file)
     try:
         Server(case).play()

@@ -4,6 +4,8 @@ from __future__ import annotations
 import time
 from collections import namedtuple
 
+from messages import quoted
+
 
 class Way(namedtuple("Way", "name headers cut")):
     """A way to write messages: with headers or as lines, cut into these pieces."""
@@ -97,4 +99,4 @@ class Deframer:
             name, _, value = line.partition(b":")
             if name.strip().lower() == b"content-length" and value.strip().isdigit():
                 return int(value)
-        raise InvalidFrame(f"a header without a length: {head[:200]!r}")
+        raise InvalidFrame(f"a header without a length: {quoted(head)}")

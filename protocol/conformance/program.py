@@ -7,6 +7,7 @@ import threading
 from typing import Optional, Sequence
 
 import framing
+from messages import quoted
 
 #: The default limit in seconds for a message or an end, so that a case fails instead of hanging.
 PATIENCE = 20.0
@@ -47,7 +48,7 @@ class Program:
                 self._messages.put(error)
                 break
         if self._deframer.rest.strip():
-            self._messages.put(Failure(f"the output ends within a message: {self._deframer.rest[:200]!r}"))
+            self._messages.put(Failure(f"the output ends within a message: {quoted(self._deframer.rest)}"))
         self._messages.put(None)
 
     def _read_log(self) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional
 
 import program
-from messages import same, text
+from messages import printable, quoted, same, text
 from program import Failure, Program
 from sandbox import browse
 from server import parsed
@@ -45,12 +45,13 @@ def main(options: argparse.Namespace) -> int:
         replay = Replay(entries, command, secrets, options.show)
         replay.run()
     except (Failure, OSError, ValueError, KeyError) as problem:
-        print(f"FAILED {type(problem).__name__ + ': ' if not isinstance(problem, Failure) else ''}{problem}")
+        kind = "" if isinstance(problem, Failure) else type(problem).__name__ + ": "
+        print(printable(f"FAILED {kind}{problem}"))
         return 1
     for note in replay.notes:
         print(f"note: {note}")
     for difference in replay.differences:
-        print(f"DIFFERENT {difference}")
+        print(printable(f"DIFFERENT {difference}"))
     print(f"{replay.count} messages of {options.trace}: {len(replay.differences)} differences")
     return 1 if replay.differences else 0
 
@@ -68,7 +69,7 @@ def read(path: Path) -> List[Dict[str, Any]]:
         except (ValueError, KeyError, TypeError, IndexError):
             is_entry = False
         if not is_entry:
-            raise Failure(f"line {number} is no entry of a trace: {line[:80]!r}")
+            raise Failure(f"line {number} is no entry of a trace: {quoted(line)}")
         entries.append(entry)
     return entries
 
@@ -106,7 +107,7 @@ class Replay:
         message = entry["msg"]
         self.count += 1
         if self.show:
-            print(f"{line} {'->' if entry['dir'] == 'in' else '<-'} {text(message)[:200]}")
+            print(printable(f"{line} {'->' if entry['dir'] == 'in' else '<-'} {text(message)[:200]}"))
         if entry["dir"] == "in":
             self._send(message)
         elif "method" not in message and message.get("id") is None:

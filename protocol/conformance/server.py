@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
 
 from framing import WAYS, Way
-from messages import read, text, versioned
+from messages import quoted, read, text, versioned
 from program import Failure, Program
 from sandbox import Sandbox, browse
 from transcripts import Matcher, Transcript, merged, outs, strings
@@ -186,7 +186,7 @@ def parsed(line: bytes) -> Any:
     try:
         return read(line)
     except ValueError as error:
-        raise Failure(f"{error}: {line[:200]!r}") from None
+        raise Failure(f"the server sent a line that {error}: {quoted(line)}") from None
 
 
 def write_private(path: Path, content: str) -> None:
