@@ -128,6 +128,11 @@ PRINT = "print $json->encode($einlass->wait($ids{$step->{await}}))"
 BUFFER = "return 0 unless $count;"
 #: Changes of the client in Perl, a case, and the texts of its failure.
 FAILURES = [
+    ("processId => $$", "processId => \"$$\"", "wire/bytes",
+     ["initialize: /processId: expected the type integer, got \""]),
+    ("processId => $$, %$params", "%$params, processId => 0", "wire/bytes", ["/processId: minimum is 1, got 0"]),
+    ("processId => $$, %$params", "%$params, client => {name => \"a\\n\"}", "wire/bytes",
+     ["/client/name: the text has a character that is not allowed"]),
     ("processId => $$, %$params", "%$params, client => {name => 'me'}", "wire/bytes",
      ["initialize: /client/name: expected \"conformance\", got \"me\""]),
     ("&& !$self->{kinds}{$params->{kind}}", "&& 0", "compatibility/prompt",

@@ -1,4 +1,5 @@
 """Plays the server against a client under test. `README.md` has the contract between the kit and the client."""
+import functools
 import json
 import os
 import shlex
@@ -12,8 +13,9 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 from fake import GREASE
 from messages import difference, quoted, read, shortened
 from program import Failure
+from schema import inlined
 from standins import Standins
-from transcripts import Transcript, outs
+from transcripts import Transcript, document, outs
 
 CUTS = ("whole", "bytes", "stall", "pieces", "characters")
 #: Members with the client's own ids.
@@ -143,7 +145,7 @@ def run(case: Case, command: Sequence[str], patience: float) -> Optional[str]:
     for a deviation, and Unsupported if the client says so."""
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         server = {"steps": case.server, "cut": case.cut, "grease": case.grease, "helloId": case.hello_id,
-                  "initialize": case.initialize, "seed": zlib.crc32(case.name.encode())}
+                  "initialize": case.initialize, "schema": introduction(), "seed": zlib.crc32(case.name.encode())}
         Path(folder, "case.json").write_text(json.dumps(server), encoding="utf-8")
         einlass = Path(folder, "einlass")
         parts = [sys.executable, "-S", "-E", str(Path(__file__).with_name("fake.py")), folder]
@@ -152,6 +154,15 @@ def run(case: Case, command: Sequence[str], patience: float) -> Optional[str]:
         task = {"case": case.name, "initialize": case.initialize, "steps": case.steps}
         ended = started(command, {**os.environ, "EINLASS": str(einlass)}, task, patience, Path(folder))
     return judge(case, ended, patience)
+
+
+@functools.lru_cache(maxsize=None)
+def introduction() -> Any:
+    """Returns the schema of the parameters of `initialize`, without references."""
+    params = next(method["params"] for method in document()["methods"] if method["name"] == "initialize")
+    schema = {"type": "object", "required": [param["name"] for param in params if param["required"]],
+              "properties": {param["name"]: param["schema"] for param in params}}
+    return inlined(schema, document()["components"]["schemas"])
 
 
 def started(command: Sequence[str], environment: Dict[str, str], task: Dict[str, Any], patience: float,

@@ -13,6 +13,7 @@ import time
 
 import framing
 from messages import difference, quoted, read, shortened, text, versioned
+from schema import violation
 
 HELLO = {"protocolVersion": 1, "server": {"name": "einlass", "version": "0.0.0"},
          "capabilities": {"methods": [], "notifications": [], "prompts": [], "changes": True, "network": False},
@@ -28,7 +29,7 @@ class Fault(Exception):
 
 
 class Server:
-    """One connection. `case` has `steps`, `cut`, `grease` and `initialize`."""
+    """One connection. `case` has `steps`, `cut`, `grease`, `initialize`, and the schema of its parameters."""
 
     def __init__(self, case: dict[str, object]) -> None:
         self.case = case
@@ -150,6 +151,8 @@ class Server:
             raise Fault(f"initialize comes first, not {text(message)}")
         self.ids[self.case.get("helloId", "initialize")] = message["id"]
         params = message.get("params") or {}
+        if found := violation(params, self.case["schema"], ""):
+            raise Fault(f"initialize: {found}")
         if found := difference(with_sorted_prompts({**self.case["initialize"], **wanted}),
                                with_sorted_prompts(params), more=True):
             raise Fault(f"initialize: {found}")
