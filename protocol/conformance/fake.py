@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import sys
 import time
@@ -38,7 +39,9 @@ class Server:
         self.ended = False
         self.ids: dict[object, object] = {}
         self.open_ids: list[object] = []
-        self.closed: list[str] = []
+        self.opened: set[str] = set()
+        self.closed: set[str] = set()
+        self.answered: set[str] = set()
         self.wish = "initialize"
         self.seed = case.get("seed", 1)
         self.out = os.fdopen(1, "wb", buffering=0, closefd=False)
@@ -63,6 +66,8 @@ class Server:
             self.expect_all(step[kind])
         elif kind == "eof":
             self.end()
+        elif kind == "quiet":
+            self.expect_nothing(step[kind])
         elif kind in ("out", "unordered"):
             for message in step.get("unordered", [step.get("out")]):
                 self.out_message(message)
@@ -95,8 +100,17 @@ class Server:
         """Returns the next message, or `None` at the end of the input. The answer to a prompt may come after its end,
         and is refused then."""
         while (message := self.next_message()) is not None:
+            if message["method"] != "prompt.answer":
+                break
             prompt = (message.get("params") or {}).get("prompt")
-            if message["method"] != "prompt.answer" or prompt not in self.closed:
+            if not isinstance(prompt, str):
+                raise Fault(f"prompt.answer names no prompt: {shortened(message)}")
+            if prompt in self.answered:
+                raise Fault(f"the prompt {text(prompt)} is answered twice: {shortened(message)}")
+            if prompt not in self.opened:
+                raise Fault(f"the prompt {text(prompt)} is answered, and is not open: {shortened(message)}")
+            self.answered.add(prompt)
+            if prompt not in self.closed:
                 break
             self.ids["late"] = message.get("id")
             data = {"reason": "unknownPrompt", "retryable": False, "outcome": "satisfied"}
@@ -174,6 +188,11 @@ class Server:
                 raise Fault(f"expected {self.wish}, got {shortened(message)}")
             rest.remove(fitting[0])
 
+    def expect_nothing(self, seconds: float) -> None:
+        """Expects no message for this time."""
+        if self.inbox or select.select([0], [], [], seconds)[0]:
+            raise Fault(f"not expected yet: {shortened(self.next())}")
+
     def difference(self, wanted: dict[str, object], message: object) -> str | None:
         if message is None:
             return f"the input ended before {shortened(wanted)}"
@@ -210,8 +229,13 @@ class Server:
                 self.open_ids.remove(message["id"])
         elif isinstance(message.get("params"), dict):
             message["params"] = self.with_ids(message["params"])
-            if message["method"] == "prompt.closed":
-                self.closed.append(message["params"].get("prompt"))
+            prompt = message["params"].get("prompt")
+            if message["method"] == "prompt.opened":
+                self.opened.add(prompt)
+                self.closed.discard(prompt)
+                self.answered.discard(prompt)
+            elif message["method"] == "prompt.closed":
+                self.closed.add(prompt)
         if self.case.get("grease"):
             message = greased(message)
         data = json.dumps(versioned(message), ensure_ascii=False, separators=(",", ":")).encode()

@@ -74,6 +74,12 @@ package Einlass {
         }
     }
 
+    # Waits until this prompt is open, or einlass has ended.
+    sub wait_for_prompt {
+        my ($self, $prompt) = @_;
+        until ($self->{opened}{$prompt}) { $self->read or return }
+    }
+
     sub cancel {
         my ($self, $id) = @_;
         $self->send({jsonrpc => '2.0', method => '$/cancelRequest', params => {id => $id}});
@@ -98,6 +104,7 @@ package Einlass {
             $self->answer($params->{prompt}, {action => 'cancel'});    # a later einlass may know more kinds
             return 1;
         }
+        $self->{opened}{$params->{prompt}} = 1 if $message->{method} eq 'prompt.opened';
         push @{$self->{heard}}, {method => $message->{method}, params => $params};
         return 1;
     }
@@ -129,7 +136,10 @@ for my $step ($refused ? () : @{$task->{steps}}) {
     if ($step->{request}) { $ids{$step->{request}} = $einlass->request($step->{method}, $step->{params}) }
     if ($step->{await}) { print $json->encode($einlass->wait($ids{$step->{await}})), "\n" }
     if ($step->{hear}) { print $json->encode($einlass->hear($step->{hear})), "\n" }
-    if ($step->{answer}) { $einlass->answer($step->{answer}, $step->{with}) }
+    if ($step->{answer}) {
+        $einlass->wait_for_prompt($step->{answer});
+        $einlass->answer($step->{answer}, $step->{with});
+    }
     if ($step->{cancel}) { $einlass->cancel($ids{$step->{cancel}}) }
 }
 $einlass->close;
