@@ -173,6 +173,13 @@ def test_a_failure_says_what_is_wrong(tmp_path, old, new, case, texts):
     assert '"ended":70' not in output and not re.search("[\x85\u2028\u2029]|b'", output), output
 
 
+@pytest.mark.skipif(not shutil.which("perl"), reason="perl is not installed")
+def test_a_client_may_send_shutdown_and_leave_the_input_open(tmp_path):
+    client = changed_client(tmp_path, "close $self->{to};", "$self->request('shutdown', {});")
+    code, output = kit("client", "--timeout", 10, *only("wire/bytes", "end/output-after-input"), "perl", client)
+    assert (code, output) == (0, "2 passed\n")
+
+
 def test_each_name_of_only_is_a_case():
     done = subprocess.run([*PYTHON, KIT, "client", *only("wire/bytes", "wire/nope", "end/*"), "false"],
                           capture_output=True, text=True, timeout=60)

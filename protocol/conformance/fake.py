@@ -43,6 +43,7 @@ class Server:
         self.closed: set[str] = set()
         self.answered: set[str] = set()
         self.wish = "initialize"
+        self.has_end = False
         self.seed = case.get("seed", 1)
         self.out = os.fdopen(1, "wb", buffering=0, closefd=False)
         self.log = open(os.path.join(sys.argv[1], "log.jsonl"), "a", encoding="utf-8", buffering=1)
@@ -210,14 +211,15 @@ class Server:
         return None
 
     def end(self) -> None:
-        """Waits for the end that the client makes: it closes the input, or sends `shutdown` or `exit` before that."""
+        """Waits for the end that the client makes: it closes the input, or sends `shutdown` or `exit`."""
         self.wish = "the end of its input"
-        while (message := self.next()) is not None:
+        while not self.has_end and (message := self.next()) is not None:
             if message["method"] == "shutdown" and "id" in message:
                 self.ids["shutdown"] = message["id"]
                 self.out_message({"id": "shutdown", "result": {}})
             elif message["method"] != "exit":
                 raise Fault(f"not expected: {shortened(message)}")
+            self.has_end = True
 
     # Messages to the client
 
