@@ -135,6 +135,8 @@ FAILURES = [
      ["/client/name: the text has a character that is not allowed"]),
     ("processId => $$, %$params", "%$params, client => {name => 'me'}", "wire/bytes",
      ["initialize: /client/name: expected \"conformance\", got \"me\""]),
+    ("for my $index (0 ..", "for my $index (reverse 0 ..", "notifications/two",
+     ["line 2: /params/revision: expected 8, got 9"]),
     ("$einlass->wait_for_prompt($step->{answer});", "", "prompts/answer-when-open",
      ["the server saw: the prompt \"p_page\" is answered, and is not open"]),
     ("prompt => $prompt});", "prompt => $prompt}) for 1, 2;", "prompts/decline",

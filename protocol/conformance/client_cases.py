@@ -215,7 +215,14 @@ def of_kind(kind: str) -> Case:
 
 def from_document() -> List[Case]:
     """Returns a case for each notification, and one with every error."""
-    cases, described = [], document()
+    changes = [{"method": "accounts.changed", "params": {"revision": revision, "changes": [
+        {"account": f"a_{name}", "change": change}]}} for revision, name, change in ((8, "ada", "removed"),
+                                                                                      (9, "grace", "added"))]
+    described = document()
+    cases = [Case("notifications/two", "two notifications of one method are heard in their order", hello(),
+                  [LIST, {"await": "a"}, {"hear": "accounts.changed"}, {"hear": "accounts.changed"}],
+                  [{"in": {"id": 1, "method": "accounts.list"}}, *({"out": change} for change in changes),
+                   {"out": {"id": 1, "result": listed()}}], [{"result": listed()}, *changes])]
     for notification in described["methods"]:
         name = notification["name"]
         if notification.get("x-direction") != "serverToClient" or name.startswith("prompt."):
