@@ -188,6 +188,21 @@ def test_each_name_of_only_is_a_case():
     assert done.returncode == 2 and "there is no case wire/nope;" in done.stderr and not done.stdout
 
 
+@pytest.mark.parametrize("adapter", [["perl", PERL], [sys.executable, ROOT / "clients/python/tests/adapter.py"]],
+                         ids=["perl", "python"])
+def test_an_adapter_that_hears_sees_the_end(tmp_path, adapter):
+    if not shutil.which(adapter[0]):
+        pytest.skip("perl is not installed")
+    server = tmp_path / "einlass"
+    server.write_text("#!/bin/sh\nread -r line\necho '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}'\nexit 3\n")
+    server.chmod(0o755)
+    task = {"case": "c", "initialize": {"client": {"name": "c"}, "capabilities": {"prompts": []}},
+            "steps": [{"hear": "accounts.changed"}]}
+    done = subprocess.run(adapter, input=json.dumps(task) + "\n", capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "EINLASS": str(server)})
+    assert (json.loads(done.stdout), done.returncode) == ({"ended": 3}, 0), done.stderr
+
+
 def test_a_client_that_cannot_do_a_case_says_so(tmp_path):
     client = tmp_path / "client.sh"
     client.write_text("read -r task; echo '{\"unsupported\": \"nothing works\"}'\n")

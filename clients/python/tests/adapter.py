@@ -23,14 +23,28 @@ def print_line(line):
     print(json.dumps(line), flush=True)
 
 
+def exit_code(code):
+    return 128 - code if code is not None and code < 0 else code
+
+
 def outcome(wait):
     try:
         return {"result": wait()}
     except ServerGone as gone:
-        code = gone.data["exitCode"]
-        return {"ended": 128 - code if code is not None and code < 0 else code}
+        return {"ended": exit_code(gone.data["exitCode"])}
     except EinlassError as error:
         return {"error": {"code": error.code, "message": error.message, "data": error.data}}
+
+
+def hear(client, method, notifications):
+    """Waits for a notification. Once einlass has ended, one that has come before that is there within a second."""
+    while True:
+        code = client.process.poll()
+        try:
+            return {"method": method, "params": notifications.get(timeout=1)}
+        except queue.Empty:
+            if code is not None:
+                return {"ended": exit_code(code)}
 
 
 def main():
@@ -59,7 +73,7 @@ def main():
             elif "await" in step:
                 print_line(outcome(calls[step["await"]].result))
             elif "hear" in step:
-                print_line({"method": step["hear"], "params": heard[step["hear"]].get()})
+                print_line(hear(client, step["hear"], heard[step["hear"]]))
             elif "answer" in step:
                 members = dict(step["with"])
                 action = members.pop("action")
