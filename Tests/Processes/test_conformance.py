@@ -203,6 +203,42 @@ def test_an_adapter_that_hears_sees_the_end(tmp_path, adapter):
     assert (json.loads(done.stdout), done.returncode) == ({"ended": 3}, 0), done.stderr
 
 
+#: An adapter of the program of the guide, for cases with one request after the other.
+GUIDE_ADAPTER = """
+import sys
+task = json.loads(sys.stdin.readline())
+einlass = Einlass("conformance", "Conformance", {kind: None for kind in task["initialize"]["capabilities"]["prompts"]})
+for step in task["steps"]:
+    if "request" in step:
+        try:
+            print(json.dumps({"result": einlass.request(step["method"], **step["params"])}))
+        except BrokenPipeError:
+            code = einlass.process.wait()
+            print(json.dumps({"ended": code if code >= 0 else 128 - code}))
+einlass.close()
+"""
+#: Changes of the program of the guide, and the cases that must notice.
+GUIDE_DEFECTS = [
+    ("", "", set()),  # the control: nothing is changed
+    ("finally:", "except MemoryError:", {"end/killed", "end/within-an-answer"}),
+    ('self.questions.get(prompt["kind"])', 'self.questions[prompt["kind"]]', {"compatibility/prompt"}),
+    ('os.environ.get("EINLASS")', '"true"', {"wire/characters", "compatibility/members", "compatibility/prompt",
+                                               "end/killed", "end/within-an-answer"}),
+]
+
+
+@pytest.mark.parametrize("old, new, broken", GUIDE_DEFECTS)
+def test_the_program_of_the_guide_is_a_sound_client(tmp_path, old, new, broken):
+    program = re.search(r"```python\n(.*?)\n\n\ndef allow", (ROOT / "protocol/GUIDE.md").read_text(), re.S)[1]
+    assert old in program
+    client = tmp_path / "client.py"
+    client.write_text((program.replace(old, new) if old else program) + GUIDE_ADAPTER)
+    cases = only("wire/characters", "compatibility/members", "compatibility/prompt", "end/killed",
+                 "end/within-an-answer")
+    code, output = kit("client", "--timeout", 8, *cases, sys.executable, client)
+    assert (failed(output), code) == (broken, 1 if broken else 0), output
+
+
 def test_a_client_that_cannot_do_a_case_says_so(tmp_path):
     client = tmp_path / "client.sh"
     client.write_text("read -r task; echo '{\"unsupported\": \"nothing works\"}'\n")
