@@ -1,14 +1,16 @@
 """Plays the server against a client under test. `README.md` has the contract between the kit and the client."""
+import contextlib
 import functools
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 import zlib
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from fake import GREASE
 from messages import difference, quoted, read, shortened
@@ -140,10 +142,23 @@ def case_of(transcript: Transcript) -> Case:
                 CUTS[number % len(CUTS)], number // len(CUTS) % 2 == 1, hello_id)
 
 
+@contextlib.contextmanager
+def scratch_folder() -> Iterator[str]:
+    """Makes a folder and removes it. The server of a client that was killed may still write its report there."""
+    folder = tempfile.mkdtemp(prefix="conformance-")
+    try:
+        yield folder
+    finally:
+        for _ in range(100):
+            shutil.rmtree(folder, ignore_errors=True)
+            if not os.path.exists(folder):
+                break
+
+
 def run(case: Case, command: Sequence[str], patience: float) -> Optional[str]:
     """Runs a client for one case. Returns a note about steps that the client does not show, or `None`. Raises Failure
     for a deviation, and Unsupported if the client says so."""
-    with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+    with scratch_folder() as folder:
         server = {"steps": case.server, "cut": case.cut, "grease": case.grease, "helloId": case.hello_id,
                   "initialize": case.initialize, "schema": introduction(), "seed": zlib.crc32(case.name.encode())}
         Path(folder, "case.json").write_text(json.dumps(server), encoding="utf-8")
