@@ -143,12 +143,10 @@ def test_a_descriptor_that_cannot_be_read_is_not_announced(tmp_path):
         editor.call("providers.add", descriptor=DESCRIPTOR)
         editor.told("providers.changed")
         file = tmp_path / "store.providers.json"
-        whole = json.loads(file.read_bytes())
         for number, change in enumerate([{"flows": [{"kind": "unknown"}]}, {}]):
             other = {**DESCRIPTOR, "id": f"forge-{number}", **change}
-            file.write_text(json.dumps([*whole, other]))
+            file.write_text(json.dumps({"providers": [DESCRIPTOR, other]}))
             providers(editor)
         # The control: the second one can be read.
-        assert editor.told("providers.changed") == {"changes": [{"provider": "forge-1", "change": "added"}]} or \
-            editor.told("providers.changed")
+        assert editor.told("providers.changed") == {"changes": [{"provider": "forge-1", "change": "added"}]}
         assert providers(editor) == {"forge": "Forge", "forge-1": "Forge"}
