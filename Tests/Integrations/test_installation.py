@@ -73,7 +73,7 @@ def test_an_update_replaces_and_the_removal_leaves_other_files(tmp_path):
     (prefix / "bin/other").write_text("x")
     # A file of a former version that the new one has no longer.
     (prefix / "bin/former").write_text("x")
-    with open(prefix / "share/einlass/installed", "a") as installed:
+    with open(prefix / "share/doc/einlass/installed", "a") as installed:
         installed.write("bin/former\n../outside\n/etc/nothing\n")
     (prefix.parent / "outside").write_text("x")
     before = (prefix / "bin/einlass").stat().st_ino
@@ -84,6 +84,27 @@ def test_an_update_replaces_and_the_removal_leaves_other_files(tmp_path):
     assert files(prefix) == {"bin/other"} and (prefix.parent / "outside").exists()
     done = install("--prefix", str(prefix), "--uninstall")
     assert done.returncode == 1 and "nothing is installed" in done.stderr
+
+
+def test_the_removal_leaves_the_folders_that_were_there(tmp_path):
+    prefix = tmp_path / "prefix"
+    (prefix / "share/man").mkdir(parents=True)
+    installed_below(tmp_path)
+    assert install("--prefix", str(prefix), "--programs", programs_below(tmp_path)).returncode == 0
+    assert install("--prefix", str(prefix), "--uninstall").returncode == 0
+    assert {str(path.relative_to(prefix)) for path in prefix.rglob("*")} == {"share", "share/man"}
+
+
+def test_an_installation_in_a_fresh_home_leaves_the_folder_of_the_store_alone(tmp_path):
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    environment = {"HOME": str(home), "PATH": os.environ["PATH"]}
+    assert install("--prefix", f"{home}/.local", "--programs", programs_below(tmp_path)).returncode == 0
+    done = subprocess.run([home / ".local/bin/einlassctl", "doctor"], env=environment, capture_output=True, text=True)
+    assert "open to other users" not in done.stdout + done.stderr
+    done = subprocess.run([home / ".local/bin/einlassctl", "providers", "configure", "vimeo", "--client-id", "x", "--secret-fd", "0"],
+                          env=environment, capture_output=True, text=True, input="secret")
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("arguments, code", [
