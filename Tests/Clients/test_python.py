@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from conftest import PROJECT
+from house import SANDBOX
 
 sys.path.append(str(PROJECT / "Tests/Documents"))
 from pages import blocks  # noqa: E402
@@ -22,8 +23,8 @@ PATIENCE = 60
 
 @pytest.fixture
 def house(house):
-    """The house, whose browser is that of the module webbrowser too."""
-    house.environment["BROWSER"] = "xdg-open"
+    """The house, whose browser is that of the module webbrowser too, and which knows the sandbox."""
+    house.environment |= {"BROWSER": "xdg-open", "EINLASS_SANDBOX": SANDBOX}
     return house
 
 

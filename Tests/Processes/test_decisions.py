@@ -59,6 +59,17 @@ def test_a_reset_by_another_process_ends_the_former_rights(tmp_path):
         assert "includes" not in grant(settings)
 
 
+def test_a_refusal_stands_when_another_process_has_granted_meanwhile(tmp_path):
+    with Process(tmp_path, "settings") as settings, Process(tmp_path, "editor", initializes=False) as editor:
+        editor.call("initialize", client={"name": "editor"}, capabilities={"prompts": ["grantAccess"], "changes": False})
+        add_facebook(settings, "ada")
+        number, prompt = asked(editor)
+        settings.call("access.set", provider="facebook", application="editor", state="granted")
+        editor.call("prompt.answer", prompt=prompt["prompt"], action="decline")
+        assert editor.answer(number)["error"]["data"]["reason"] == "accessNotGranted"
+        assert grant(settings)["state"] == "granted"
+
+
 def test_a_question_about_another_account_gives_no_right_that_it_does_not_show(tmp_path):
     with Process(tmp_path, "settings") as settings, Process(tmp_path, "editor") as editor:
         first, second = add(settings, "ada"), add(settings, "grace")

@@ -56,8 +56,8 @@ struct AccessGate {
   }
 
   /// Asks the person for access and stores the decision. Throws unless access is granted:
-  /// `satisfied` if another process has decided meanwhile, because the prompt was about the former
-  /// decision.
+  /// `satisfied` if the person agrees and another process has decided meanwhile, because the prompt
+  /// was about the former decision.
   private func decide(
     _ prompt: Prompt, before grant: AccessGrant?, among former: AccountChoices
   ) async throws(Problem) {
@@ -83,7 +83,7 @@ struct AccessGate {
       isCurrent = current == grant
       return isCurrent ? new : current
     }
-    guard isCurrent else { throw .satisfied }
+    guard isCurrent else { throw state == .granted ? .satisfied : .accessLeftOpen(provider) }
     request.decided(new)
     guard state == .granted else { throw .accessNotGranted(provider) }
   }
