@@ -151,8 +151,10 @@ public final class Server: Sendable {
     options.isPersonal = isPersonal
     options.willTakeRequests = { [sharedSnapshot, changes, added] in
       sharedSnapshot.forget()
+      // The watch rings before a request that another process's change has led to.
+      guard !changes.isComplete else { return }
       added.refresh()
-      changes.lookUnlessWatched()
+      changes.look()
     }
     let methods = methods
     methodNames.withLock { $0 = methods.map(\.descriptor.name) }

@@ -76,11 +76,6 @@ public final class ChangeFeed: Sendable {
     if !look(.none, by: .now) { lookAhead() }
   }
 
-  /// Announces the changes if no watch rings for them. Called at a request.
-  func lookUnlessWatched() {
-    if !isComplete { look() }
-  }
-
   private func ring() {
     watch.withLock { watch in
       do throws(SystemError) { try watch.file?.clear() } catch { watch.seesAll = false }
