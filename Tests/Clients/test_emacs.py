@@ -131,6 +131,10 @@ def test_the_example_of_the_readme(emacs, house):
     assert emacs(f'(defvar my-github "{api}")', house.folder / "example.el", "(list :user (my-github-user))") == {"user": "ada"}
 
 
+def test_the_lines_of_the_readme_are_short():
+    assert max(map(len, (FOLDER / "README.md").read_text().splitlines())) <= 120
+
+
 def test_installs_as_a_package(house):
     (install,) = re.findall(r"^\$ (emacs .*)$", (FOLDER / "README.md").read_text(), re.MULTILINE)
     code, output, errors = house.run("sh", "-c", install, cwd=PROJECT, patience=PATIENCE)
@@ -176,6 +180,64 @@ def test_a_question_goes_away_with_a_decision_elsewhere(house):
         house.allow("emacs", "github")
         assert terminal.end() == 0
     assert value(house) == "token"
+
+
+@pytest.mark.parametrize("again", ["ada@example.org", "nosuch"])
+def test_a_token_is_of_the_named_account_or_of_none(emacs, house, again):
+    house.sign_in("google")
+    house.sign_in("google", user="grace")
+    house.allow("emacs", "google")
+    before = house.state()["google"]["tokens"]
+    found = emacs("(defun reason (function account) (condition-case problem (progn (funcall function \"google\" account) \"done\")"
+                  " (einlass-error (message \"%s\" (error-message-string problem)) (einlass-error-reason problem))))",
+                  count("auth.perform"), f'(list :token (reason #\'einlass-token "{again}") :reject (reason #\'einlass-reject "{again}")'
+                  " :asked requests)")
+    known = again != "nosuch"
+    outcome = "done" if known else "unknownAccount"
+    assert found == {"token": outcome, "reject": outcome, "asked": int(known)}
+    assert house.state()["google"]["tokens"] == before
+
+
+@pytest.mark.parametrize("program, reason", [("/bin/cat", "notEinlass"), ("/bin/true", "serverGone")])
+def test_another_program_in_place_of_einlass_is_an_error_in_words(emacs, house, program, reason):
+    house.environment["EINLASS"] = program
+    found = emacs("(defvar problem (condition-case problem (einlass-token \"github\") (einlass-error problem)))",
+                  "(list :reason (einlass-error-reason problem) :text (error-message-string problem)"
+                  " :command (condition-case problem (einlass-sign-in \"github\") (einlass-error (einlass-error-reason problem))))")
+    assert (found["reason"], found["command"]) == (reason, reason)
+    assert (program in found["text"] or "ended before it answered (exit code 0)" in found["text"]) and "(:" not in found["text"]
+
+
+def test_a_killed_einlass_is_told_in_words_and_starts_again(emacs, house):
+    found = emacs(
+        "(einlass-request 'providers.list)", "(defvar pid (process-id (oref einlass--running -process)))",
+        "(defvar problem (condition-case problem"
+        " (progn (run-at-time 0 nil (lambda () (signal-process pid 9)))"
+        " (cl-letf (((symbol-function 'browse-url) #'ignore)) (einlass-request 'accounts.signIn '(:provider \"github\"))))"
+        " (einlass-error problem)))",
+        "(list :text (error-message-string problem) :reason (einlass-error-reason problem)"
+        " :code (plist-get (einlass-error-data problem) :exitCode) :again (if (einlass-request 'providers.list) t))")
+    assert found.pop("text") == ('einlass: "einlass was killed before it answered (signal 9).  Try again, which starts it again.'
+                                 '  If it ends again, look into the buffer *einlass stderr*."')
+    assert found == {"reason": "serverGone", "code": 137, "again": True}
+
+
+def test_a_quit_in_the_wait_for_a_token_cancels_the_sign_in(house, enter_code):
+    form = """(condition-case nil (einlass-token "github")
+      (quit (while (get-buffer "*einlass*") (sit-for 0.01)) (format "cancelled, %d left" (length (oref einlass--running prompts)))))"""
+    with on_terminal(house, form) as terminal:
+        terminal.wait_for("[k Cancel]")
+        terminal.type("\x07")
+        assert terminal.end() == 0
+    assert value(house) == "cancelled, 0 left"
+
+
+def test_a_killed_buffer_cancels_the_sign_in(house, enter_code):
+    with on_terminal(house, "(einlass-token \"github\")") as terminal:
+        terminal.wait_for("[k Cancel]")
+        terminal.type("\x18k\r")
+        assert terminal.end() == 0
+    assert value(house) == "userCanceled"
 
 
 def test_the_keys_of_a_sign_in_work_while_a_program_waits(house, enter_code):

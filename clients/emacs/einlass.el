@@ -94,9 +94,14 @@ or add the provider (einlassctl providers add).")
 (einlassctl providers configure PROVIDER), or add the account again (einlassctl accounts add --replace).")
     ("unsafeURL"
      . "Use an https address. If no provider serves it, choose an account for it \
-(einlassctl services add ADDRESS PROVIDER)."))
+(einlassctl services add ADDRESS PROVIDER).")
+    ("serverGone"
+     . "Try again, which starts it again.  If it ends again, look into the buffer *einlass stderr*.")
+    ("timeout" . "Stop it by M-x einlass-stop, then try again.")
+    ("notEinlass" . "Correct the variable EINLASS or `einlass-program', or update einlass."))
   "The next step after each reason of an error, from protocol/errors.json.
-The reasons that come with a hint are not here, because the hint is the step.")
+The reasons that come with a hint are not here, because the hint is the step.
+The last three are those of this package.")
 
 (defconst einlass--questions
   '(("grantAccess" . einlass--ask-access) ("selectAccount" . einlass--ask-account)
@@ -178,7 +183,8 @@ The reasons that come with a hint are not here, because the hint is the step.")
            :notification-dispatcher #'einlass--hear
            :on-shutdown #'einlass--end)))
     (condition-case problem
-        (einlass--wait connection 'initialize introduction 10)
+        (unless (plist-get (plist-get (einlass--wait connection 'initialize introduction 10) :server) :name)
+          (einlass--fail "notEinlass" (format "%s does not answer as einlass does." program)))
       ((einlass-error quit)
        (einlass--close connection)
        (signal (car problem) (cdr problem))))
@@ -218,14 +224,34 @@ The reasons that come with a hint are not here, because the hint is the step.")
 
 ;;; Requests
 
+(defvar einlass--problems (make-hash-table :test #'eq :weakness 'key)
+  "The error that einlass has sent, by the text of the `einlass-error'.
+The text alone is in the error, because Emacs shows all that is in it.")
+
+(defun einlass--signal (problem)
+  "Signal an `einlass-error' for the error PROBLEM."
+  (let ((text (einlass--advice problem)))
+    (puthash text problem einlass--problems)
+    (signal 'einlass-error (list text))))
+
+(defun einlass--fail (reason text)
+  "Signal an `einlass-error' with REASON and TEXT."
+  (einlass--signal (list :code 0 :message text :data (list :reason reason))))
+
+(defun einlass--problem (problem)
+  "Return the error that einlass has sent for PROBLEM, an `einlass-error'."
+  (gethash (cadr problem) einlass--problems))
+
 (defun einlass--error-of (connection problem)
   "Return the error PROBLEM, or the end of einlass if CONNECTION has ended."
   (if (not (memql (plist-get problem :code) '(-1 nil)))
       problem
     (let* ((process (oref connection -process))
            (status (process-exit-status process))
-           (code (if (eq (process-status process) 'signal) (+ 128 status) status)))
-      (list :code 0 :message (format "einlass ended before it answered (exit code %d)." code)
+           (killed (eq (process-status process) 'signal))
+           (code (if killed (+ 128 status) status)))
+      (list :code 0 :message (format "einlass %s before it answered (%s %d)." (if killed "was killed" "ended")
+                                     (if killed "signal" "exit code") status)
             :data (list :reason "serverGone" :retryable t :exitCode code)))))
 
 (defun einlass--send (connection method params function)
@@ -250,7 +276,7 @@ FUNCTION is called with the result and nil, or with nil and the error."
 Signal an `einlass-error' for an error, or after PATIENCE seconds.  A quit
 cancels the request.  While the buffer of the sign-ins is shown, its keys work."
   (let* ((keys-work (not (or noninteractive inhibit-quit (minibufferp))))
-         (tag (list 'answered)) answer editing
+         (tag (list 'answered)) (handle command-error-function) answer editing
          (id (einlass--send connection method params
                             (lambda (&rest outcome)
                               (setq answer outcome)
@@ -260,16 +286,22 @@ cancels the request.  While the buffer of the sign-ins is shown, its keys work."
         (let ((inhibit-quit nil))
           (while (not (or answer (and end (time-less-p end nil))))
             (if (and keys-work (get-buffer-window "*einlass*"))
-                (catch tag
-                  (setq editing t)
-                  (unwind-protect (recursive-edit) (setq editing nil)))
+                (when (catch tag
+                        (setq editing t)
+                        ;; The command loop keeps a quit for itself.
+                        (let ((command-error-function
+                               (lambda (data &rest more)
+                                 (if (eq (car data) 'quit)
+                                     (einlass--later #'throw tag 'quit)
+                                   (apply handle data more)))))
+                          (unwind-protect (recursive-edit) (setq editing nil)))
+                        nil)
+                  (signal 'quit nil))
               (accept-process-output nil 0.05))))
       (unless answer (einlass--cancel connection id)))
-    (let ((problem (if answer (cadr answer)
-                     (list :code 0 :message "einlass does not answer." :data '(:reason "timeout")))))
-      (if problem
-          (signal 'einlass-error (list (plist-get problem :message) problem))
-        (car answer)))))
+    (cond ((not answer) (einlass--fail "timeout" "einlass does not answer."))
+          ((cadr answer) (einlass--signal (cadr answer)))
+          (t (car answer)))))
 
 (defun einlass-request (method &optional params)
   "Send the request METHOD with PARAMS and return its result.
@@ -286,7 +318,7 @@ a plist with `:code', `:message' and `:data'."
 
 (defun einlass-error-data (problem)
   "Return the data of PROBLEM, the value of a `condition-case' for `einlass-error'."
-  (plist-get (nth 2 problem) :data))
+  (plist-get (einlass--problem problem) :data))
 
 (defun einlass-error-reason (problem)
   "Return the reason of PROBLEM, a string such as \"accessNotGranted\"."
@@ -410,6 +442,12 @@ The question goes away when the prompt closes."
             (unless (string-empty-p audience) (format "\n  readers of posts: %s" audience))
             (when (seq-contains-p (plist-get prompt :includes) "refreshToken") "\n  lasting access"))))
 
+(defun einlass--grant (prompt)
+  "Return what the sign-in of PROMPT gives to the application, or an empty text."
+  (if (eq t (plist-get prompt :grantsAccess))
+      (format "%s may then use this account.%s\n" (einlass--application prompt) (einlass--rights prompt))
+    ""))
+
 (defun einlass--ask-access (prompt)
   "Ask about the access of the application of PROMPT."
   (list (if (y-or-n-p (format "%s wants to use your %s accounts.%s\nA no is remembered, C-g decides later.  Allow it? "
@@ -474,11 +512,13 @@ Return the id of the account, or nil."
   "Ask for the user name and the password of PROMPT."
   (let* ((notes (concat (when (eq t (plist-get prompt :again)) "The server refused that user name or password.\n")
                         (when (eq :json-false (plist-get prompt :secure))
-                          "Others on the way can read the password.\n")))
+                          "Others on the way can read the password.\n")
+                        (einlass--grant prompt)))
          (known (plist-get prompt :username))
          (server (einlass--part prompt :server))
-         (name (or known (read-string (format "%sUser name at %s: " notes server))))
-         (password (read-passwd (format "%sPassword of %s at %s: " notes (einlass--clean name) server))))
+         (application (einlass--application prompt))
+         (name (or known (read-string (format "%s%s: user name at %s: " notes application server))))
+         (password (read-passwd (format "%s%s: password of %s at %s: " notes application (einlass--clean name) server))))
     (if (or (string-empty-p name) (string-empty-p password))
         (list "cancel")
       `("accept" :password ,password
@@ -528,7 +568,8 @@ Return the id of the account, or nil."
 
 (define-derived-mode einlass-sign-in-mode special-mode "Sign-in"
   "The mode of the buffer that shows the running sign-ins."
-  (setq word-wrap t buffer-undo-list t))
+  (setq word-wrap t buffer-undo-list t)
+  (add-hook 'kill-buffer-hook #'einlass--cancel-all nil t))
 
 (defun einlass--page-text (prompt)
   "Insert the page of PROMPT."
@@ -551,12 +592,44 @@ Return the id of the account, or nil."
               "The page shows a number.  Enter it here with `p'.\n"
             "If the page does not load at the end, paste its address here with `p'.\n")))
 
-(defun einlass--lasting (&optional member)
-  "Return each open prompt of a sign-in, or each one with MEMBER."
+(defun einlass--flow (prompt)
+  "Return the id of the sign-in of PROMPT."
+  (let ((flows (plist-get prompt :flows)))
+    (if (seq-empty-p flows) (plist-get prompt :prompt) (elt flows 0))))
+
+(defun einlass--lasting (&optional member flow)
+  "Return each open prompt of a sign-in, or each one with MEMBER, or of FLOW."
   (when einlass--running
     (seq-filter (lambda (prompt)
-                  (and (assoc (plist-get prompt :kind) einlass--texts) (or (not member) (plist-get prompt member))))
+                  (and (assoc (plist-get prompt :kind) einlass--texts)
+                       (or (not member) (plist-get prompt member))
+                       (or (not flow) (equal flow (einlass--flow prompt)))))
                 (oref einlass--running prompts))))
+
+(defun einlass--here ()
+  "Return the id of the sign-in at point, or nil."
+  (when (derived-mode-p 'einlass-sign-in-mode)
+    (get-text-property (min (point) (max (point-min) (1- (point-max)))) 'einlass-flow)))
+
+(defun einlass--draw-flow (flow)
+  "Insert the heading, the text and the keys of the sign-in FLOW."
+  (let* ((start (point)) (prompts (einlass--lasting nil flow)) (first (car prompts))
+         (host (seq-some (lambda (prompt) (plist-get prompt :host)) prompts)))
+    (insert (propertize (format "%s: sign in at %s" (einlass--application first) (einlass--origin first)) 'face 'bold)
+            (if host (format " (%s)" (einlass--clean host)) "") "\n\n")
+    (dolist (prompt prompts)
+      (funcall (cdr (assoc (plist-get prompt :kind) einlass--texts)) prompt))
+    (insert (or (seq-find (lambda (text) (not (string-empty-p text))) (mapcar #'einlass--grant prompts)) "") "\n")
+    (pcase-dolist (`(,label ,command ,member) '(("o Open the page" einlass-open-page nil)
+                                                ("c Copy the code" einlass-copy :userCode)
+                                                ("p Paste the address or number" einlass-paste :expects)
+                                                ("k Cancel" einlass-cancel nil)))
+      (when (or (not member) (einlass--lasting member flow))
+        (insert-text-button (format "[%s]" label)
+                            'action (lambda (button) (goto-char button) (call-interactively command)))
+        (insert "  ")))
+    (insert "\n")
+    (put-text-property start (point) 'einlass-flow flow)))
 
 (defun einlass--draw (&optional new)
   "Draw the buffer of the sign-ins, or remove it if there is none.
@@ -568,64 +641,66 @@ NEW is a prompt that has just opened."
           (when (buffer-live-p buffer) (kill-buffer buffer)))
       (with-current-buffer (get-buffer-create "*einlass*")
         (unless (derived-mode-p 'einlass-sign-in-mode) (einlass-sign-in-mode))
-        (let ((inhibit-read-only t) origin)
+        (let ((inhibit-read-only t) (shown (einlass--flow (or (car (memq new prompts)) (car prompts)))) (place 1))
           (erase-buffer)
-          (dolist (prompt prompts)
-            (unless (equal origin (setq origin (einlass--origin prompt)))
-              (insert (propertize (format "%s: sign in at %s" (einlass--application prompt) origin) 'face 'bold)
-                      (if (plist-get prompt :host) (format " (%s)" (einlass--part prompt :host)) "") "\n\n"))
-            (funcall (cdr (assoc (plist-get prompt :kind) einlass--texts)) prompt))
-          (when (seq-some (lambda (prompt) (eq t (plist-get prompt :grantsAccess))) prompts)
-            (insert (format "%s may then use this account.\n" (einlass--application (car prompts)))))
-          (insert "\n")
-          (pcase-dolist (`(,label ,command ,member) '(("o Open the page" einlass-open-page nil)
-                                                      ("c Copy the code" einlass-copy :userCode)
-                                                      ("p Paste the address or number" einlass-paste :expects)
-                                                      ("k Cancel" einlass-cancel nil)))
-            (when (or (not member) (einlass--lasting member))
-              (insert-text-button (format "[%s]" label) 'action (lambda (_) (call-interactively command)))
-              (insert "  ")))
-          (goto-char (point-min))
+          (dolist (flow (seq-uniq (mapcar #'einlass--flow prompts)))
+            (unless (bobp) (insert "\n"))
+            (when (equal flow shown) (setq place (point)))
+            (einlass--draw-flow flow))
+          (goto-char place)
           (set-buffer-modified-p nil))
         (when (memq new prompts)
-          (let ((window (display-buffer (current-buffer)
+          (let ((place (point))
+                (window (display-buffer (current-buffer)
                                         '(display-buffer-at-bottom (window-height . fit-window-to-buffer)))))
+            (when window (set-window-point window place))
             (unless (or (minibufferp (window-buffer)) (not window))
               (select-window window)))
           (redisplay)
           (when (equal (plist-get new :kind) "openURL")
-            (einlass-open-page)))))))
+            (einlass-open-page (einlass--flow new))))))))
 
-(defun einlass-open-page ()
-  "Open the page of the sign-in in the browser."
+(defun einlass-open-page (&optional flow)
+  "Open the page of the sign-in at point, or of FLOW, in the browser."
   (interactive)
-  (let ((page (or (car (einlass--lasting :url)) (car (einlass--lasting :verificationUri)))))
+  (let* ((flow (or flow (einlass--here)))
+         (page (or (car (einlass--lasting :url flow)) (car (einlass--lasting :verificationUri flow)))))
     (condition-case problem
         (browse-url (or (plist-get page :url) (plist-get page :verificationUriComplete)
                         (plist-get page :verificationUri)))
       (error (message "Open the page yourself: %s" (error-message-string problem))))))
 
 (defun einlass-copy ()
-  "Copy the code of the sign-in."
+  "Copy the code of the sign-in at point."
   (interactive)
-  (when-let ((prompt (car (einlass--lasting :userCode))))
+  (when-let ((prompt (car (einlass--lasting :userCode (einlass--here)))))
     (kill-new (einlass--part prompt :userCode))
     (message "The code is in the clipboard")))
 
 (defun einlass-paste ()
   "Enter the address, or the number, on which the browser has ended."
   (interactive)
-  (let ((prompt (or (car (einlass--lasting :expects)) (car (einlass--lasting :returningTo)))))
+  (let* ((flow (einlass--here))
+         (prompt (or (car (einlass--lasting :expects flow)) (car (einlass--lasting :returningTo flow)))))
     (cond (einlass--asking (user-error "Answer the question in the minibuffer first"))
           (prompt (einlass--ask prompt #'einlass--ask-text)))))
 
 (defun einlass-cancel ()
-  "Cancel the running sign-ins."
+  "Cancel the sign-in at point.  Elsewhere, cancel the running sign-ins."
   (interactive)
-  (dolist (prompt (einlass--lasting))
-    (einlass-answer prompt "cancel"))
-  (dolist (id einlass--ids)
-    (einlass--cancel einlass--running id)))
+  (let ((prompts (einlass--lasting nil (einlass--here))))
+    (if (equal prompts (einlass--lasting))
+        (einlass--cancel-all)
+      (dolist (prompt prompts)
+        (einlass-answer prompt "cancel")))))
+
+(defun einlass--cancel-all ()
+  "Cancel the running sign-ins."
+  (when-let ((prompts (einlass--lasting)))
+    (dolist (prompt prompts)
+      (einlass-answer prompt "cancel"))
+    (dolist (id einlass--ids)
+      (einlass--cancel einlass--running id))))
 
 ;;; The commands
 
@@ -851,6 +926,10 @@ that returns entries for `tabulated-list-mode'."
 
 ;;; Tokens for Lisp programs
 
+(defconst einlass--asks
+  '("noSystemAccount" "accessNotGranted" "reloginNeeded" "notIssuedToThisClient" "interactionRequired")
+  "The reasons of errors that a question to the person can mend.")
+
 (defun einlass--resolve (service &optional account)
   "Return the answer of `services.resolve' for SERVICE and ACCOUNT."
   (einlass-request 'services.resolve
@@ -882,8 +961,7 @@ It is of ACCOUNT, or of the usual account."
                                 :credential)))
     (if (equal (downcase (or (plist-get credential :tokenType) "")) "bearer")
         (plist-get credential :token)
-      (let ((text "The account has no token that another program can send."))
-        (signal 'einlass-error (list text (list :code 0 :message text :data '(:reason "noBearerToken"))))))))
+      (einlass--fail "noBearerToken" "The account has no token that another program can send."))))
 
 ;;;###autoload
 (defun einlass-token (service &optional account)
@@ -894,13 +972,21 @@ the sign-in if needed, except in batch mode.  Signal an `einlass-error'.
 
 Ask for the token each time you need it, and keep it nowhere.  After an answer
 401 of the service, call `einlass-reject' and ask again, once."
-  (let ((where (einlass--resolve service account)))
-    (einlass--token where (plist-get where :account))))
+  (let* ((where (einlass--resolve service account))
+         (known (plist-get where :account)) (problem (plist-get where :error)))
+    ;; Without its account, a request for the person could take another one.
+    (when (and problem (not known)
+               (or account (not (member (plist-get (plist-get problem :data) :reason) einlass--asks))))
+      (einlass--signal problem))
+    (einlass--token where (or known account))))
 
 (defun einlass-reject (service &optional account)
   "Report that SERVICE has refused the token of ACCOUNT.
 The next token is a new one."
   (let ((where (einlass--resolve service account)))
+    (unless (plist-get where :account)
+      (if (plist-get where :error) (einlass--signal (plist-get where :error))
+        (einlass--fail "unknownAccount" "Name the account whose token was refused.")))
     (einlass-request 'credentials.reject
                      `(:account ,(plist-get where :account)
                        ,@(when (plist-get where :resource) (list :resource (plist-get where :resource)))))))
@@ -932,7 +1018,7 @@ USERS is a list of user names, or t for any of them."
         :secret ,(lambda ()
                    (condition-case problem
                        (einlass--token where (plist-get account :account))
-                     (einlass-error (user-error "%s" (einlass--advice (nth 2 problem))))))
+                     (einlass-error (user-error "%s" (cadr problem)))))
         ;; smtpmail takes the first mechanism of the server without it, which may be one for passwords.
         ,@(unless (equal (plist-get where :scheme) "basic") (list :smtp-auth "xoauth2"))))))
 

@@ -29,7 +29,7 @@
                     (lambda (method params) (setq heard (append heard (list (cons (symbol-name method) params))))))
           (condition-case problem
               (einlass--open (plist-get task :initialize))
-            (einlass-error (adapter-print (adapter-outcome nil (nth 2 problem))) nil)))))
+            (einlass-error (adapter-print (adapter-outcome nil (einlass--problem problem))) nil)))))
   (setq einlass--running connection)
   (when connection
     (seq-doseq (step (plist-get task :steps))

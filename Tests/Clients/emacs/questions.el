@@ -35,6 +35,26 @@
           (let ((prompt (append ,prompt '(:prompt "p_1" :applicationTitle "Editor" :providerName "GitHub"))))
             (einlass--ask prompt (cdr (assoc (plist-get prompt :kind) einlass--questions)))))))
 
+(defun questions-connection (&rest prompts)
+  "Return a connection with PROMPTS and no process."
+  (let ((connection (cl-letf (((symbol-function 'initialize-instance) #'ignore)) (make-instance 'einlass--connection))))
+    (oset connection prompts prompts)
+    connection))
+
+(defmacro questions-with-flows (prompts &rest body)
+  "Evaluate BODY in the buffer of the sign-ins with PROMPTS."
+  (declare (indent 1))
+  `(let ((einlass--running (apply #'questions-connection ,prompts)))
+     (einlass--draw)
+     (unwind-protect (with-current-buffer "*einlass*" ,@body)
+       (when (oref einlass--running prompts)
+         (oset einlass--running prompts nil)
+         (einlass--draw)))))
+
+(defun questions-drawn (&rest prompts)
+  "Return the text of the buffer of the sign-ins with PROMPTS."
+  (questions-with-flows prompts (buffer-string)))
+
 (defconst questions-accounts
   [(:account "a_1" :username "ada" :displayName "Ada" :health "ok") (:account "a_2" :username "ada" :displayName "Ada" :health "ok")
    (:account "a_3" :username "grace" :health "reloginNeeded")])
@@ -93,7 +113,104 @@
     (questions-with (:secret "hush")
       (einlass--ask-password (append prompt '(:username "ada" :secure :json-false :again t)))
       (should (string-match-p "refused" (car questions-asked)))
-      (should (string-match-p "Others on the way" (car questions-asked))))))
+      (should (string-match-p "Others on the way" (car questions-asked)))
+      (should-not (string-match-p "may then use" (car questions-asked))))))
+
+(ert-deftest a-sign-in-shows-who-asks-and-what-it-gives ()
+  (let ((members '(:application "editor" :server "https://pbx.example" :grantsAccess t :permissions ["email" "fr\niends"]
+                   :audience "friends")))
+    (questions-with (:text "ada" :secret "hush")
+      (einlass--ask-password members)
+      (should (equal (length questions-asked) 2))
+      (dolist (text questions-asked)
+        (dolist (words '("editor may then use" "permissions: email, fr iends" "readers of posts: friends" "editor: .*pbx.example"))
+          (should (string-match-p words text)))))
+    (dolist (kind (mapcar #'car einlass--texts))
+      (let ((text (questions-drawn (append (list :prompt "p_1" :flows ["f_1"] :kind kind :expiresAt 0) members))))
+        (should (string-match-p "editor may then use this account.\n  permissions: email, fr iends\n" text))
+        (should (string-match-p "readers of posts: friends" text)))
+      (should-not (string-match-p "may then use" (questions-drawn (list :prompt "p_1" :kind kind :application "e" :expiresAt 0)))))))
+
+(defconst questions-flows
+  '((:prompt "p_1" :flows ["f_1"] :kind "deviceCode" :application "one" :providerName "GitHub" :host "github.com"
+     :verificationUri "https://github.com/device" :userCode "AAAA" :expiresAt 0)
+    (:prompt "p_2" :flows ["f_2"] :kind "deviceCode" :application "two" :providerName "GitHub" :host "github.com"
+     :verificationUri "https://github.com/device" :userCode "BBBB" :expiresAt 0)
+    (:prompt "p_3" :flows ["f_1"] :kind "enterVerifier" :application "one" :providerName "GitHub" :expects "pin")))
+
+(ert-deftest each-sign-in-has-its-heading-its-code-and-its-keys ()
+  (should (string-match-p (concat "\\`one: sign in at GitHub (github.com)\n\\(.*\n\\)*    AAAA\n\\(.*\n\\)*The page shows.*\n\n"
+                                  "\\[o.*\\[c.*\\[p.*\\[k Cancel\\]  \n\n"
+                                  "two: sign in at GitHub (github.com)\n\\(.*\n\\)*    BBBB\n\\(.*\n\\)*\\[o.*\\[c.*\\] +\\[k Cancel\\]  \n\\'")
+                          (apply #'questions-drawn questions-flows))))
+
+(ert-deftest the-keys-are-for-the-sign-in-at-point ()
+  (questions-with-flows questions-flows
+    (dolist (case '(("two:" . "BBBB") ("one:" . "AAAA")))
+      (goto-char (point-min))
+      (search-forward (car case))
+      (einlass-copy)
+      (should (equal (current-kill 0) (cdr case))))
+    (goto-char (point-max))
+    (let (sent)
+      (cl-letf (((symbol-function 'einlass-answer) (lambda (prompt &rest answer) (push (cons (plist-get prompt :prompt) answer) sent))))
+        (einlass-cancel)
+        (should (equal sent '(("p_2" "cancel"))))))))
+
+(ert-deftest a-killed-buffer-cancels-its-sign-ins ()
+  (let (sent cancelled (einlass--ids '(7)))
+    (cl-letf (((symbol-function 'einlass-answer) (lambda (prompt &rest answer) (push (cons (plist-get prompt :prompt) answer) sent)))
+              ((symbol-function 'einlass--cancel) (lambda (_ id) (push id cancelled))))
+      (questions-with-flows questions-flows (kill-buffer))
+      (should (equal (nreverse sent) '(("p_1" "cancel") ("p_2" "cancel") ("p_3" "cancel"))))
+      (should (equal cancelled '(7)))
+      (setq sent nil cancelled nil)
+      (questions-drawn (car questions-flows))  ; its prompt closes, and then its buffer goes away
+      (should-not (get-buffer "*einlass*"))
+      (should-not (or sent cancelled)))))
+
+(ert-deftest an-error-shows-words-alone-and-keeps-its-parts ()
+  (let ((problem (should-error (einlass--signal '(:code 1007 :message "No." :data (:reason "networkFailure" :host "h")))
+                               :type 'einlass-error)))
+    (should (equal (error-message-string problem)
+                   "einlass: \"No.  Check the network connection and the clock, then try again.\""))
+    (should (equal (einlass-error-reason problem) "networkFailure"))
+    (should (equal (plist-get (einlass-error-data problem) :host) "h"))))
+
+(defmacro questions-requests (where &rest body)
+  "Return the requests of BODY, or its error and them, while WHERE is the answer of `services.resolve'."
+  (declare (indent 1))
+  `(let (requests)
+     (cl-letf (((symbol-function 'einlass-request)
+                (lambda (method &optional params)
+                  (push (cons method params) requests)
+                  (pcase method
+                    ('services.resolve ,where)
+                    ('auth.perform '(:account "a_1"))
+                    ('credentials.get '(:credential (:token "t" :tokenType "Bearer")))))))
+       (list (condition-case problem (progn ,@body) (einlass-error (einlass-error-reason problem)))
+             (mapcar #'car (reverse requests))
+             (plist-get (cdr (assq 'auth.perform requests)) :account)))))
+
+(ert-deftest a-token-is-asked-for-if-that-can-help-and-never-of-another-account ()
+  (dolist (reason einlass--asks)
+    (let ((where (list :provider "google" :error (list :code 1 :message "No." :data (list :reason reason)))))
+      (should (equal (questions-requests where (einlass-token "google"))
+                     '("t" (services.resolve auth.perform credentials.get) nil)))
+      (should (equal (questions-requests where (einlass-token "google" "ada")) (list reason '(services.resolve) nil)))
+      (should (equal (questions-requests (append '(:account "a_1") where) (einlass-token "google" "ada"))
+                     '("t" (services.resolve auth.perform credentials.get) "a_1")))))
+  (dolist (reason '("unknownAccount" "accountStoreFailure" nil))
+    (let ((where (list :provider "google" :error (list :code 1 :message "No." :data (list :reason reason)))))
+      (should (equal (questions-requests where (einlass-token "google")) (list reason '(services.resolve) nil))))))
+
+(ert-deftest a-token-of-no-known-account-is-not-rejected ()
+  (should (equal (questions-requests '(:provider "google" :error (:code 1021 :message "No." :data (:reason "unknownAccount")))
+                   (einlass-reject "google" "nosuch"))
+                 '("unknownAccount" (services.resolve) nil)))
+  (should (equal (questions-requests '(:provider "google") (einlass-reject "google")) '("unknownAccount" (services.resolve) nil)))
+  (should (equal (questions-requests '(:provider "google" :account "a_1") (einlass-reject "google"))
+                 '(nil (services.resolve credentials.reject) nil))))
 
 (ert-deftest a-certificate-is-trusted-after-a-long-yes ()
   (let ((prompt '(:kind "trustCertificate" :server "https://pbx.example" :publicKey "sha256//new" :formerPublicKey "sha256//old"
@@ -113,12 +230,6 @@
 
 (ert-deftest text-of-others-changes-nothing-beside-it ()
   (should (equal (einlass--clean "a\nb\e[2J\u202ec") "a b [2J c")))
-
-(defun questions-connection (&rest prompts)
-  "Return a connection with PROMPTS and no process."
-  (let ((connection (cl-letf (((symbol-function 'initialize-instance) #'ignore)) (make-instance 'einlass--connection))))
-    (oset connection prompts prompts)
-    connection))
 
 (ert-deftest a-question-goes-away-when-its-prompt-closes ()
   (let* ((prompt (list :prompt "p_1" :kind "grantAccess")) (connection (questions-connection prompt)))
