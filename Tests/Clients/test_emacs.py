@@ -227,6 +227,8 @@ def test_a_quit_in_the_wait_for_a_token_cancels_the_sign_in(house, enter_code):
       (quit (while (get-buffer "*einlass*") (sit-for 0.01)) (format "cancelled, %d left" (length (oref einlass--running prompts)))))"""
     with on_terminal(house, form) as terminal:
         terminal.wait_for("[k Cancel]")
+        terminal.type("x")  # its answer shows that the command loop reads the keys
+        terminal.wait_for("x is undefined")
         terminal.type("\x07")
         assert terminal.end() == 0
     assert value(house) == "cancelled, 0 left"
