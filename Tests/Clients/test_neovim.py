@@ -106,16 +106,19 @@ def test_the_example_of_the_readme(house, tmp_path):
     (example,) = blocks("lua")
     assert len(example.splitlines()) == 10
     with github(house, tmp_path) as gate:
-        assert lua(house, example)[1].endswith("Hello ada")
+        # Without a user interface nobody is asked, unless the person wants it.
+        assert "Sign in at the provider" in lua(house, example)[1] and not gate.seen
+        ask = 'require("einlass").setup({ interactive = true })\n'
+        assert lua(house, ask + example)[1].endswith("Hello ada")
         # The provider takes the token back: einlass signs in again.
         first = gate.seen[0][2].split()[1]
         house.change({"github": {"tokens": {first: {"revoked": True}}}})
-        assert lua(house, example)[1].endswith("Hello ada")
+        assert lua(house, ask + example)[1].endswith("Hello ada")
         assert [header.split()[1] == first for _, _, header in gate.seen] == [True, True, False] and gate.refused == 1
         # A failure is shown with its next step.
         house.do("access", "set", "my-plugin", "github", "denied")
         choose = "vim.ui.select = function(items, options) print(options.prompt, items[1]) end\n"
-        shown = lua(house, choose + example)[1]
+        shown = lua(house, ask + choose + example)[1]
         assert "(einlassctl access set my-plugin github granted)" in shown
         assert "Forget the decision about github" in shown
 
@@ -168,6 +171,50 @@ def test_a_token_without_a_question_fails_at_once(house):
 local token, problem = require("einlass").token({ provider = "github", client = "my-plugin", interactive = false })
 io.write(tostring(token), " ", problem.reason, " ", problem.data.hint.method)'''
     assert lua(house, script)[0] == "nil accessNotGranted access.set"
+    # The same without a user interface, unless the plugin wants it.
+    page = hold_pages(house)
+    silent = script.replace(", interactive = false", "").replace("github", "google").replace(
+        '.hint.method', '.hint and ""')
+    assert lua(house, silent)[0].startswith("nil noSystemAccount")
+    write(house, "script.lua", silent.replace(" })", ", interactive = true })", 1))
+    with start_lua(house, house.folder / "script.lua") as plugin:
+        assert page()
+        plugin.kill()
+
+
+@pytest.mark.parametrize("program", ["/bin/cat", "/bin/sleep"])
+def test_a_program_that_does_not_answer_is_named(house, program):
+    script = f'''
+require("einlass.rpc").patience = 300
+local einlass = require("einlass")
+einlass.setup({{ arguments = {{ {'"60"' if program == "/bin/sleep" else ""} }} }})
+local token, problem = einlass.token({{ provider = "github" }})
+io.write(tostring(token), " ", problem.reason, " ", problem.message)'''
+    output, _ = lua(house, script, env={"EINLASS": program})
+    assert output.startswith(f"nil notStarted {program} did not answer within ")
+
+
+def test_the_patience_does_not_matter_after_the_answer(house):
+    script = '''
+local rpc, is_there, found = require("einlass.rpc"), false, nil
+local hello = { protocolVersion = 1, client = { name = "x" }, capabilities = { prompts = {} } }
+local client = rpc.start({ assert(rpc.find()) }, hello, { started = function() is_there = true end })
+vim.wait(60000, function() return is_there end, 10)
+client:request("accounts.list", {}, function(result, problem) found = result and "a list" or problem end)
+client:_is_late("einlass")
+vim.wait(60000, function() return found end, 10)
+io.write(tostring(found))'''
+    assert lua(house, script)[0] == "a list"
+
+
+def test_a_hint_about_a_provider_that_is_gone(house):
+    script = '''
+require("einlass").setup({ interactive = true })
+vim.ui.select = function(items, options, chosen) chosen(items[1], 1) end
+local hint = { method = "providers.configure", params = { provider = "gone" } }
+require("einlass").report(require("einlass.rpc").problem(1, "the problem", { reason = "other", hint = hint }))
+vim.wait(30000, function() return vim.fn.execute("messages"):find("There is no provider gone.") end)'''
+    assert "There is no provider gone." in lua(house, script)[1]
 
 
 def test_a_token_needs_its_scopes(house):
@@ -176,7 +223,7 @@ def test_a_token_needs_its_scopes(house):
     page = hold_pages(house)
     script = '''
 local einlass, over = require("einlass"), false
-einlass.token({ provider = "github", client = "my-plugin", scopes = { "repo" } }, function(token, problem)
+einlass.token({ provider = "github", client = "my-plugin", scopes = { "repo" }, interactive = true }, function(token, problem)
   io.write(token and "there is a token" or problem.message)
   over = true
 end)
@@ -218,6 +265,11 @@ def test_checkhealth_names_the_program_the_store_and_the_accounts(house):
     assert "The variable EINLASS names /nowhere" in health(EINLASS="/nowhere")
     house.config.chmod(0o644)
     assert "ERROR" in health()
+    house.config.chmod(0o600)
+    store = json.loads(house.do("store", "status", "--json"))["path"]
+    Path(store).chmod(0o644)
+    report = health()
+    assert "is open to other users" in report and "accountStoreFailure" not in report
 
 
 def test_the_help_has_valid_tags(house, tmp_path):

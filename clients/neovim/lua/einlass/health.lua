@@ -24,8 +24,10 @@ function M.check()
   local hello = einlass.hello()
   ok(("%s %s"):format(program, hello.server.version))
   local store, configuration = hello.store, hello.configuration
+  local accounts, refused = einlass.list("accounts.list", "accounts")
   if store.problem then
-    fail(("the store: %s %s"):format(store.problem.reason, store.problem.detail or ""), DOCTOR)
+    local said = refused and refused.message or ("the store: %s"):format(store.problem.detail or store.problem.reason)
+    fail(clean(said), DOCTOR)
   else
     ok("the store is protected by: " .. store.protection)
   end
@@ -37,8 +39,8 @@ function M.check()
     warn("no program opens pages", { "Install xdg-utils, or sign in by deviceCode." })
   end
 
+  if store.problem and refused then return end
   start("einlass: accounts")
-  local accounts, refused = einlass.list("accounts.list", "accounts")
   if refused then return fail(clean(refused.message)) end
   if #accounts == 0 then warn("there is no account", { ":Einlass sign-in adds one." }) end
   for _, account in ipairs(accounts) do

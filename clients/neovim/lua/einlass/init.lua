@@ -6,15 +6,24 @@ local rpc, prompts = require("einlass.rpc"), require("einlass.prompts")
 M.application = { name = "neovim", title = "Neovim" }
 --- Options of einlass for each start, such as `{ "--store", "/path" }`.
 M.arguments = {}
+--- Whether `token` and `report` ask the person. Without a value they ask if Neovim has a user interface.
+M.interactive = nil
 
 local clients, running = {}, {}
 --- By digest of a token: the parameters for the next one. The token itself is not kept.
 local rejectable = {}
 
---- Takes the place of `application`, `arguments` or both.
+--- Takes the place of `application`, `arguments` and `interactive`.
 function M.setup(options)
   M.application = options.application or M.application
   M.arguments = options.arguments or M.arguments
+  if options.interactive ~= nil then M.interactive = options.interactive end
+end
+
+--- Returns whether there is a person who can answer.
+function M.may_ask()
+  if M.interactive ~= nil then return M.interactive end
+  return #vim.api.nvim_list_uis() > 0
 end
 
 local function announce(method, params)
@@ -47,16 +56,25 @@ local function client_of(name, title)
 end
 
 --- Calls `start(callback)`, which returns a function that cancels, and waits for the two values of its callback.
---- Escape and Ctrl-C cancel.
+--- Escape and Ctrl-C cancel. The second one ends the wait, because einlass may not answer.
 local function wait(start)
   local is_over, result, problem
+  local is_cancelled = false
   local cancel = start(function(...)
-    is_over, result, problem = true, ...
+    if not is_over then is_over, result, problem = true, ... end
   end)
+  local function interrupt(is_taken)
+    if is_over then return end
+    if is_cancelled or not is_taken then cancel() end
+    if is_cancelled then
+      is_over, problem = true, rpc.problem(0, "The wait for einlass was ended.", { reason = "cancelled" })
+    end
+    is_cancelled = true
+  end
   while not is_over do
     local _, why = vim.wait(100, function() return is_over end, 10)
-    if why == -2 then cancel() end
-    require("einlass.panels").take_keys()
+    if why == -2 then interrupt(false) end
+    require("einlass.panels").take_keys(interrupt)
   end
   return result, problem
 end
@@ -142,7 +160,8 @@ function M.token(options, callback)
   if not callback then
     return wait(function(done) return M.token(options, done) end)
   end
-  local application, may_ask, cancel = application_of(options), options.interactive ~= false, nil
+  local application, may_ask, cancel = application_of(options), options.interactive, nil
+  if may_ask == nil then may_ask = M.may_ask() end
   local found, asked = nil, 0
 
   local function request(method, params, answered)

@@ -164,12 +164,17 @@ function M.show(prompt, answer)
   }
 end
 
---- Takes the keys that the person has typed while Neovim waits for einlass, for the newest panel.
-function M.take_keys()
-  while #panels > 0 and #vim.api.nvim_list_uis() > 0 and vim.fn.getchar(1) ~= 0 do
-    local key = vim.fn.getchar()
+--- Takes the keys that the person has typed while Neovim waits for einlass, for the newest panel. `cancel` is called
+--- for each Escape and Ctrl-C, with whether a panel has had it. Without a panel other keys stay for Neovim.
+function M.take_keys(cancel)
+  while #vim.api.nvim_list_uis() > 0 do
+    local key = vim.fn.getchar(1)
+    if key == 0 or #panels == 0 and key ~= 27 and key ~= 3 then return end
+    key = vim.fn.getchar()
     key = type(key) == "number" and vim.fn.nr2char(key) or key
-    press(panels[#panels], (key == "\27" or key == "q" or key == "\3") and "cancel" or key)
+    local panel, is_end = panels[#panels], key == "\27" or key == "\3"
+    if panel then press(panel, (is_end or key == "q") and "cancel" or key) end
+    if is_end then cancel(panel ~= nil) end
   end
 end
 

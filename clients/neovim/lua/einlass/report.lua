@@ -10,6 +10,10 @@ local function configure(params, send)
   einlass.list("providers.list", "providers", {}, function(providers, problem)
     if problem then return einlass.report(problem) end
     local found = vim.tbl_filter(function(provider) return provider.id == params.provider end, providers)[1]
+    if not found then
+      local message = ("There is no provider %s."):format(clean(params.provider))
+      return einlass.report(require("einlass.rpc").problem(0, message, { reason = "unknownProvider" }))
+    end
     local setup = found.setup
     local notes = { "Register an application, then enter its client id:", clean(setup.documentation) }
     if setup.redirect then table.insert(notes, "Its redirect address: " .. clean(setup.redirect)) end
@@ -18,8 +22,10 @@ local function configure(params, send)
     vim.ui.input({ prompt = "Client id: " }, function(id)
       if not id or id == "" then return windows.close(window) end
       local is_needed = vim.tbl_contains(setup.needs, "clientSecret")
-      local secret = vim.fn.inputsecret(is_needed and "Client secret: " or "Client secret, if any: ")
+      local question = is_needed and "Client secret: " or "Client secret, if any: "
+      local ok, secret = pcall(vim.fn.inputsecret, question) -- Ctrl-C is an error
       windows.close(window)
+      if not ok then return end
       send("providers.configure", {
         provider = params.provider, clientId = vim.trim(id), clientSecret = secret ~= "" and secret or nil,
       })
@@ -87,7 +93,9 @@ return function(problem, again)
       vim.defer_fn(again, (pause or 0) * 1000)
     end)
   end
-  if #choices == 0 then return vim.notify(table.concat(lines, "\n"), vim.log.levels.ERROR) end
+  if #choices == 0 or not require("einlass").may_ask() then
+    return vim.notify(table.concat(lines, "\n"), vim.log.levels.ERROR)
+  end
   table.insert(choices, "Close")
   vim.ui.select(choices, { prompt = table.concat(lines, " "), kind = "einlass" }, function(_, number)
     if actions[number] then actions[number]() end

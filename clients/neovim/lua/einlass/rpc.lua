@@ -2,6 +2,9 @@
 local M = {}
 local uv = vim.uv or vim.loop
 
+--- The longest wait for the answer to `initialize`, in milliseconds.
+M.patience = 10000
+
 --- Returns the path of einlass, or nil and the problem. A workspace has no say in it.
 function M.find()
   local named = vim.env.EINLASS
@@ -71,7 +74,17 @@ function M.start(command, hello, on)
     if refused then self:close() end
     if on.started then on.started(result, refused) end
   end)
+  vim.defer_fn(function() self:_is_late(command[1]) end, M.patience)
   return self
+end
+
+--- Fails the requests if there is no answer to `initialize` yet, because the program may be another one.
+function Client:_is_late(program)
+  local started = self.calls[1]
+  if self.is_ready or not started then return end
+  self.calls[1] = nil
+  local message = ("%s did not answer within %d s, so it may be another program."):format(program, M.patience / 1000)
+  started(nil, M.problem(0, message, { reason = "notStarted" }))
 end
 
 --- Calls `line` with each line of a pipe and `ended` at its end. Only LF ends a line: U+2028 is text.
