@@ -6,7 +6,9 @@ import json
 import os
 import re
 import select
+import signal
 import sys
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -192,6 +194,69 @@ def test_a_request_that_waits_is_cancelled_by_escape(house, screen, page):
     screen.press("Escape")
     screen.wait_for("nil userCanceled")
     screen.wait_until_gone("<Esc> cancel")
+
+
+@pytest.mark.parametrize("key", ["Escape", "C-c"])
+def test_a_second_key_ends_the_wait_for_a_program_that_hangs(house, screen, key):
+    screen.command("Einlass")
+    screen.wait_for("there is no account here")
+    screen.command("lua vim.fn.writefile(vim.api.nvim_get_proc_children(vim.fn.getpid()), 'children')")
+    children = house.folder / "work/children"
+    screen.wait_until(lambda _: children.exists() and children.read_text().strip(), "a list of children")
+    einlass = int(children.read_text())
+    os.kill(einlass, signal.SIGSTOP)
+    try:
+        screen.command("lua _, problem = require('einlass').token({provider='github'}) print('reason', problem.reason)")
+        press_until(screen, key, "reason cancelled")
+    finally:
+        os.kill(einlass, signal.SIGCONT)
+    screen.command("echo 6 * 7")
+    screen.wait_for("42")
+
+
+def press_until(screen, key, text):
+    def press(shown):
+        if text in shown:
+            return True
+        screen.press(key)
+        time.sleep(0.3)  # two escapes at once are another key
+        return False
+    screen.wait_until(press, text)
+
+
+def test_a_program_that_says_nothing_is_left_by_escape(house):
+    with Screen(house, EINLASS="/bin/cat") as screen:
+        screen.command("lua require('einlass.rpc').patience = 600000")
+        screen.command("lua _, problem = require('einlass').token({provider='github'}) print('reason', problem.reason)")
+        press_until(screen, "Escape", "reason cancelled")
+
+
+def test_lines_break_between_words_and_all_rows_are_seen(house, page):
+    with Screen(house, columns=46) as screen:
+        screen.command("Einlass sign-in github")
+        shown = screen.wait_for("o open the page", "cancel")
+        text = " ".join(" ".join(re.findall(r"│(.*?)│", shown)).split())
+        assert "If the last page does not load, press p and paste its address." in text
+        assert text.startswith("Neovim signs in at GitHub") and text.endswith("<Esc> cancel")
+
+
+def test_an_interrupted_secret_is_no_error(house, screen):
+    config = json.loads(house.config.read_text())
+    config["applications"]["*"].pop("github")
+    house.config.write_text(json.dumps(config))
+    screen.command("Einlass sign-in github authorizationCode")
+    screen.wait_for("1: Enter the registration at github")
+    screen.type("1")
+    screen.press("Enter")
+    screen.wait_for("Client id:")
+    screen.type("some-client")
+    screen.press("Enter")
+    screen.wait_for("Client secret")
+    screen.press("C-c")
+    screen.wait_until_gone("Registration at GitHub")
+    screen.command("messages")
+    screen.command("echo 6 * 7")
+    assert "rror" not in screen.wait_for("42")
 
 
 def test_a_failure_shows_its_next_step_and_follows_it(house, screen):

@@ -1,12 +1,24 @@
 --- Floating windows with text.
 local M = {}
 
+--- Returns the number of rows that a line needs. Neovim breaks it after the characters of 'breakat'.
+local function rows(line, width)
+  local count, column, at = 1, 0, "[ !@*%-+;:,./?]*"
+  for piece in line:gmatch("[^" .. at:sub(2) .. at) do
+    local size = vim.fn.strdisplaywidth(piece)
+    if column > 0 and column + size > width then count, column = count + 1, 0 end
+    column = column + size
+    while column > width do count, column = count + 1, column - width end
+  end
+  return count
+end
+
 --- Returns the configuration of a window in the middle that has room for these lines.
 local function place(lines)
   local width, height = 20, 0
   for _, line in ipairs(lines) do width = math.max(width, vim.fn.strdisplaywidth(line)) end
   width = math.max(1, math.min(width, vim.o.columns - 6))
-  for _, line in ipairs(lines) do height = height + math.max(1, math.ceil(vim.fn.strdisplaywidth(line) / width)) end
+  for _, line in ipairs(lines) do height = height + rows(line, width) end
   height = math.max(1, math.min(height, vim.o.lines - 4))
   return {
     relative = "editor", style = "minimal", border = "rounded", width = width, height = height,
@@ -33,7 +45,8 @@ function M.open(lines, keys)
   vim.cmd("stopinsert")
   local window = vim.api.nvim_open_win(buffer, true, place(lines))
   -- The highlights of text are readable on Normal in each colour scheme, but not on NormalFloat.
-  vim.wo[window].wrap, vim.wo[window].winhighlight = true, "NormalFloat:Normal,FloatBorder:Normal"
+  vim.wo[window].winhighlight = "NormalFloat:Normal,FloatBorder:Normal"
+  vim.wo[window].wrap, vim.wo[window].linebreak = true, true
   local function close() M.close(window) end
   for key, action in pairs(keys or { ["<Esc>"] = close, q = close }) do
     vim.keymap.set("n", key, action, { buffer = buffer, nowait = true })
