@@ -194,11 +194,12 @@ def test_the_end_of_einlass_is_shown(desktop, home):
     (server,) = [child for child in children if Path(f"/proc/{child}/comm").read_text() == "einlass\n"]
     os.kill(server, signal.SIGKILL)
     window = desktop.window("Sign-In Failed", focused)
-    assert "einlass ended before it answered (exit code -9)" in names(window)
+    assert {"einlass ended before the end of the sign-in.", "Start the sign-in again."} <= set(names(window))
+    assert "exit code" not in words(window) and "log lines" not in words(window)
     assert not find(window, "push button", "Try Again")
     desktop.press("Sign-In Failed", "Escape")
     code, output, errors = finish(signing)
-    assert (code, output) == (1, "") and "serverGone" in errors
+    assert (code, output) == (1, "") and "einlass ended before the end of the sign-in." in errors
 
 
 def test_the_hint_of_a_failure_leads_to_the_list_of_providers(desktop, home):
@@ -214,9 +215,48 @@ def test_the_hint_of_a_failure_leads_to_the_list_of_providers(desktop, home):
     assert code == 0 and output.startswith("a_")
 
 
-def test_a_sign_in_that_cannot_begin_says_so(desktop, home):
-    code, _, errors = home.run("einlass-prompter", "sign-in", "github", env={"EINLASS": "/nonexistent"})
-    assert code == 1 and "EINLASS names /nonexistent" in errors
+@pytest.mark.parametrize("program, message", [
+    ("/nonexistent", "The variable EINLASS names /nonexistent, which is no program. Correct or remove it."),
+    ("/bin/true", "einlass ended before it answered."), ("/bin/cat", "einlass did not answer within 10 seconds."),
+    ("", "There is no einlass on the PATH. Install it, or name it in the variable EINLASS.")])
+def test_a_sign_in_that_cannot_begin_says_so(desktop, home, program, message):
+    home.environment["EINLASS"] = program
+    if not program:
+        (home.folder / "bin/einlass").unlink()
+    signing = home.start("einlass-prompter", "sign-in", "github")
+    window = desktop.window("Sign-In Failed", lambda window: focused(window) and message in names(window))
+    check_names(window)
+    assert "EINLASS" in words(window)
+    desktop.press("Sign-In Failed", "Escape")
+    code, output, errors = finish(signing)
+    assert (code, output) == (1, "") and message in errors
+
+
+def test_a_page_that_does_not_open_is_not_called_open(desktop, home):
+    opener = home.folder / "bin/xdg-open"
+    browser = opener.read_text()
+    opener.write_text("#!/bin/sh\nexit 3\n")
+    signing = home.start("einlass-prompter", "sign-in", "github")
+    problem = "No browser has opened the page. Copy the address into a browser."
+    window = desktop.window("Sign In at GitHub", lambda window: problem in names(window))
+    assert find(window, "push button", "Open the Page") and "in your browser. This" not in words(window)
+    opener.write_text(browser)
+    desktop.press("Sign In at GitHub", "alt+o")
+    code, output, errors = finish(signing)
+    assert code == 0 and output.startswith("a_"), errors
+
+
+def test_a_code_whose_page_does_not_open(desktop, home, enter_code):
+    (home.folder / "bin/xdg-open").write_text("#!/bin/sh\nexit 3\n")
+    signing = home.start("einlass-prompter", "sign-in", "github", "--flow", "deviceCode")
+    desktop.window("Sign In at GitHub", focused)
+    desktop.press("Sign In at GitHub", "alt+o")
+    desktop.window("Sign In at GitHub", lambda window: "No browser has opened the page." in words(window))
+    desktop.press("Sign In at GitHub", "Escape")
+    assert finish(signing)[0] == 3
+
+
+def test_a_wrong_command_line_has_a_code_of_its_own(desktop, home):
     code, _, errors = home.run("einlass-prompter", "sign-out")
     assert code == 2
 

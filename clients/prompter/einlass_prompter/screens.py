@@ -123,9 +123,15 @@ def open_url(screen: Screen, prompt: Prompt, windows: Windows) -> None:
     screen.action("Copy _Address", lambda: copy(url))
 
     def open_it() -> None:
-        problem = open_page(url)
-        state.set_text(problem or "The page is open in your browser. This window closes after the sign-in.")
-        open_button.set_label("_Open Again" if not problem else "_Open the Page")
+        screen.problem("")
+        state.set_text("The page opens in your browser. This window closes after the sign-in.")
+        open_button.set_label("_Open Again")
+        open_page(url, failed)
+
+    def failed(problem: str) -> None:
+        screen.problem(problem)
+        state.set_text("This window closes after the sign-in.")
+        open_button.set_label("_Open the Page")
 
     open_button = screen.first = screen.action("_Open the Page", open_it, "suggested-action")
     if windows.opens_pages:
@@ -150,8 +156,8 @@ def device_code(screen: Screen, prompt: Prompt, windows: Windows) -> None:
     screen.say(f"Enter only a code that you see in your own {application(prompt)}.", "dim-label")
 
     def open_it() -> None:
-        if problem := open_page(best):
-            screen.problem(problem)
+        screen.problem("")
+        open_page(best, screen.problem)
 
     screen.first = screen.action("Co_py Code", lambda: copy(prompt["userCode"]))
     screen.action("_Open the Page", open_it, "suggested-action")

@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 from typing import Any, List, Mapping, Optional
 
-from einlass import Call, EinlassError
+from einlass import Call, Client, EinlassError
 from einlass.next_steps import NEXT_STEPS, filled
 from einlass.text import say
+from einlass.wire import hello
 
 from .choice import Choice
 from .connection import Connection, when_done
-from .widgets import Gtk, name, open_page, text
+from .widgets import GLib, Gtk, name, open_page, text
 from .windows import Screen, Window
 
 PATIENCE = 10  # seconds for the first answer of einlass
+NAME_IT = "Install einlass, or name it in the variable EINLASS."
 SIGNED_IN, PROBLEM, CANCELLED = 0, 1, 3
 CANCELS = ("userCanceled", "userCanceledAccountSelection", "cancelled", "accessDenied")
 #: The longest message of a problem, in characters.
@@ -30,15 +32,37 @@ class SignIn:
         self.options, self.code = options, CANCELLED
         self.call: Optional[Call] = None
         self.window = Window(self.cancel)
-        self.einlass = Connection(window=self.window, opens_pages=True)
+        self.client: Optional[Client] = None
+
+    def start(self) -> None:
+        """Starts einlass. The window says so if it is missing, or is another program."""
+        try:
+            self.einlass = Connection(window=self.window, opens_pages=True)
+        except OSError as error:
+            return self.say_problem(text(error, MESSAGE), "" if "EINLASS" in str(error) else NAME_IT)
         self.client = self.einlass.client
         # Between two prompts, the window says that it waits.
         self.einlass.windows.emptied = self.progress
-
-    def start(self) -> None:
+        self.wait("Starting einlass …")
         title = {"title": self.options.title} if self.options.title else {}
-        self.client.initialize(self.options.application, timeout=PATIENCE, **title)
-        self.sign_in() if self.options.provider else self.choose()
+        first = self.client.start("initialize", hello(self.options.application, self.client.prompts, title))
+        waits = [True]  # empty after the answer or the end of the patience
+
+        def begin(_: object) -> None:
+            if waits and waits.pop():
+                self.sign_in() if self.options.provider else self.choose()
+
+        def failed(error: EinlassError) -> None:
+            if waits and waits.pop():
+                gone = error.reason == "serverGone"
+                self.say_problem("einlass ended before it answered.", NAME_IT) if gone else self.failed(error)
+
+        def late() -> None:
+            if waits and waits.pop():
+                self.say_problem(f"einlass did not answer within {PATIENCE} seconds.", NAME_IT)
+
+        GLib.timeout_add_seconds(PATIENCE, late)
+        return when_done(first, begin, failed)
 
     def sign_in(self) -> None:
         self.code = CANCELLED
@@ -63,19 +87,30 @@ class SignIn:
         if error.reason in CANCELS:
             say(f"problem: {message}")
             return self.end(CANCELLED)
+        if error.reason == "serverGone":
+            return self.say_problem("einlass ended before the end of the sign-in.", "Start the sign-in again.")
         step = text(filled(NEXT_STEPS.get(error.reason, "See the message."), error.data, self.options), MESSAGE)
-        say(f"problem: {message} ({error.reason}, {error.code})\n   next: {step}")
-        self.code = PROBLEM
-        screen = self.screen("Sign-In Failed", message)
         words = error.data.get("serverError")
-        if isinstance(words, Mapping) and "text" in words:
-            screen.say(f"The provider says: {text(words['text'])}", selectable=True)
-        screen.say(step, selectable=True)
-        screen.cancel_words = "_Close"
+        said = isinstance(words, Mapping) and "text" in words and f"The provider says: {text(words['text'])}"
+        screen = self.problem(message, f"({error.reason}, {error.code})", said or "", step)
         self.add_hint(screen, error.data.get("hint"))
-        if error.data.get("retryable") and error.reason != "serverGone":
+        if error.data.get("retryable"):
             screen.first = screen.action("_Try Again", self.sign_in, "suggested-action")
         return self.show(screen)
+
+    def problem(self, message: str, code: str, said: str, step: str) -> Screen:
+        """Returns the screen of a problem, and says the problem on standard error. Texts may be empty."""
+        say(f"problem: {message} {code}".rstrip() + (f"\n   next: {step}" if step else ""))
+        self.code = PROBLEM
+        screen = self.screen("Sign-In Failed", message)
+        for words in filter(None, (said, step)):
+            screen.say(words, selectable=True)
+        screen.cancel_words = "_Close"
+        return screen
+
+    def say_problem(self, message: str, step: str) -> None:
+        self.call = None
+        self.show(self.problem(message, "", "", step))
 
     def add_hint(self, screen: Screen, hint: Any) -> None:
         """Adds a button that sends the request of the hint, then signs in. Some hints need words of the person."""
@@ -148,7 +183,7 @@ class SignIn:
             screen.say(f"It needs a key: einlassctl providers configure {text(provider['id'])}", selectable=True)
         identifier = screen.field("Client _id", done=lambda: secret.grab_focus())
         secret = screen.field("Client _secret, if it has one", secret=True, done=done)
-        screen.action("Open the I_nstructions", lambda: open_page(setup["documentation"]))
+        screen.action("Open the I_nstructions", lambda: open_page(setup["documentation"], screen.problem))
         screen.action("S_ave", done, "suggested-action")
         self.show(screen)
 
@@ -166,7 +201,10 @@ class SignIn:
         self.window.show_screen(screen)
 
     def progress(self) -> None:
-        screen = self.screen("Sign In", f"Signing in at {text(self.options.provider)} …")
+        self.wait(f"Signing in at {text(self.options.provider)} …")
+
+    def wait(self, words: str) -> None:
+        screen = self.screen("Sign In", words)
         spinner = Gtk.Spinner(active=True)
         name(spinner, "Waiting")
         screen.add(spinner)
@@ -185,20 +223,11 @@ class SignIn:
 
 def run(options: argparse.Namespace) -> int:
     """Shows the sign-in. Returns the exit code: 0 signed in, 1 a problem, 3 cancelled."""
-    try:
-        sign_in = SignIn(options)
-    except OSError as error:
-        say(f"problem: {error}")
-        return PROBLEM
+    sign_in = SignIn(options)
     try:
         sign_in.start()
         Gtk.main()
-    except TimeoutError:
-        say("problem: einlass did not answer.\n   next: Name einlass itself in the variable EINLASS.")
-        return PROBLEM
-    except EinlassError as error:
-        say(f"problem: {text(error.message, MESSAGE)} ({error.reason}, {error.code})")
-        return PROBLEM
     finally:
-        sign_in.client.close()
+        if sign_in.client:
+            sign_in.client.close()
     return sign_in.code

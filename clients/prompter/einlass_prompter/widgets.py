@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from typing import Callable, Optional
 from urllib.parse import urlsplit
@@ -68,16 +69,25 @@ def copy(words: str) -> None:
     Gtk.Clipboard.get(Gdk.SELECTION_CLIPBOARD).set_text(words, -1)
 
 
-def open_page(url: str) -> Optional[str]:
-    """Opens the address in the person's own browser. Returns a problem, or None."""
+def open_page(url: str, failed: Callable[[str], object]) -> None:
+    """Opens the address in the person's own browser. `failed` gets a problem, at once or later in the main loop."""
     if urlsplit(url).scheme not in ("https", "http"):
-        return "This address is no web page."
+        failed("This address is no web page.")
+        return
     try:
-        # Standard output belongs to einlass.
-        subprocess.Popen(["xdg-open", url], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
+        # Standard output belongs to einlass. The browser goes on after the end of this program.
+        opener = subprocess.Popen(["xdg-open", url], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                  start_new_session=True)
     except OSError:
-        return "There is no xdg-open. Copy the address into a browser, or install xdg-utils."
-    return None
+        failed("There is no xdg-open. Copy the address into a browser, or install xdg-utils.")
+        return
+
+    def ended(_: int, status: int) -> None:
+        opener.returncode = os.waitstatus_to_exitcode(status)
+        if opener.returncode:
+            failed("No browser has opened the page. Copy the address into a browser.")
+
+    GLib.child_watch_add(GLib.PRIORITY_DEFAULT, opener.pid, ended)
 
 
 def qr_code(content: str) -> Optional[Gtk.Image]:

@@ -70,8 +70,9 @@ class Screen(Gtk.Box):
         return entry
 
     def problem(self, words: str) -> None:
+        """Shows the problem at the begin of the screen. Without words it goes away."""
         self._problem.set_text(words)
-        self._problem.show()
+        self._problem.set_visible(bool(words))
         self._problem.get_accessible().set_role(Atk.Role.ALERT)
 
     def answer(self, action: str, **members: Any) -> None:
