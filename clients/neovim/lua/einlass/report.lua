@@ -23,9 +23,10 @@ local function configure(params, send)
       if not id or id == "" then return windows.close(window) end
       local is_needed = vim.tbl_contains(setup.needs, "clientSecret")
       local question = is_needed and "Client secret: " or "Client secret, if any: "
-      local ok, secret = pcall(vim.fn.inputsecret, question) -- Ctrl-C is an error
+      -- Ctrl-C is an error or, as Escape, `cancelreturn`, which is a text that no person types.
+      local ok, secret = pcall(vim.fn.inputsecret, { prompt = question, cancelreturn = "\3" })
       windows.close(window)
-      if not ok then return end
+      if not ok or secret == "\3" then return end
       send("providers.configure", {
         provider = params.provider, clientId = vim.trim(id), clientSecret = secret ~= "" and secret or nil,
       })
