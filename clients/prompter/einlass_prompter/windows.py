@@ -70,7 +70,7 @@ class Screen(Gtk.Box):
         return entry
 
     def problem(self, words: str) -> None:
-        """Shows the problem at the begin of the screen. Without words it goes away."""
+        """Shows the problem at the start of the screen. Without words it goes away."""
         self._problem.set_text(words)
         self._problem.set_visible(bool(words))
         self._problem.get_accessible().set_role(Atk.Role.ALERT)
