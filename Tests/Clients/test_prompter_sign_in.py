@@ -83,6 +83,8 @@ def test_without_a_display_it_asks_at_the_terminal(home):
     for name in ("DISPLAY", "DBUS_SESSION_BUS_ADDRESS"):
         del home.environment[name]
     host = home.origin("gitlab").removeprefix("http://")
+    # The page waits, so that its address is shown before the sign-in ends.
+    home.change({"gitlab": {"behaviour": {"consent": "page"}}})
     question = f"printf 'protocol=http\\nhost={host}\\n\\n' | git-credential-einlass --sign-in get"
     with home.on_terminal("sh", "-c", question) as terminal:
         terminal.wait_for("einlass asks for git-credential-einlass")
