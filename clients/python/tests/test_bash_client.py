@@ -38,6 +38,47 @@ def test_a_problem_is_printed():
     assert (code, output) == (1, "") and errors == "The account is suspended. (accountBanned, 1004)\n"
 
 
+def answering(folder, **answer):
+    """Signs in at a server that answers every request with this. Returns the arguments and the environment."""
+    server = folder / "server.py"
+    server.write_text(f"""#!{sys.executable}
+import json, sys
+for line in sys.stdin:
+    print(json.dumps({{"jsonrpc": "2.0", "id": json.loads(line)["id"], **{answer!r}}}), flush=True)
+""")
+    server.chmod(0o700)
+    return [SIGN_IN, "github"], {**os.environ, "EINLASS": server}
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_an_output_that_takes_nothing_is_a_problem(tmp_path):
+    arguments, environment = answering(tmp_path, result={"account": "a_1", "credential": {"secret": "s_1"}})
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open("/dev/full", "w") as full, os.fdopen(writer, "w") as closed:
+        for output in (full, closed):
+            done = subprocess.run(arguments, env=environment, stdin=subprocess.DEVNULL, stdout=output,
+                                  stderr=subprocess.PIPE, text=True, timeout=60)
+            assert done.returncode == 1, done.stderr
+            assert done.stderr.endswith("sign-in: the credential cannot be written.\n") and "null" not in done.stderr
+
+
+@pytest.mark.parametrize("hint, options, shown", [
+    ({}, [], []),  # the question was dismissed, so there is nothing to reset
+    ({"hint": {"method": "access.reset", "params": {"provider": "github"}}}, [],
+     ["next: einlassctl access reset bash github"]),
+    ({"hint": {"method": "providers.configure", "params": {"provider": "github"}}}, ["--store", "memory"],
+     ["next: einlassctl providers configure github --store memory"]),
+])
+def test_the_next_step_is_that_of_the_hint(tmp_path, hint, options, shown):
+    data = {"reason": "accessNotGranted", "provider": "github", **hint}
+    arguments, environment = answering(tmp_path, error={"code": 1002, "message": "Not granted.", "data": data})
+    done = subprocess.run([*arguments, *options], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines() == ["Not granted. (accessNotGranted, 1002)", *shown]
+
+
 @pytest.mark.parametrize("arguments, binary, code, stdout, stderr", [
     (["--help"], "einlass", 0, "usage: sign-in PROVIDER", ""),
     ([], "einlass", 2, "", "usage: sign-in PROVIDER"),
