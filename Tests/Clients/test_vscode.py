@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 import zipfile
@@ -16,7 +17,7 @@ import pytest
 from conftest import CONFORMANCE, PROJECT
 
 sys.path += [str(PROJECT / "Tests/Integrations"), str(Path(__file__).parent / "vscode")]
-from driver import LINKS, Host  # noqa: E402
+from driver import LINKS, PATIENCE, Host  # noqa: E402
 from house import needs  # noqa: E402
 
 pytestmark = needs("node", "tsc")
@@ -432,6 +433,48 @@ def test_an_einlass_that_ends_is_started_again(house, extension, tmp_path):
         house.do("access", "reset", "vscode", "github")
         host.send(dialog=ended["dialog"], answer="Start Again")
         assert [one["id"] for one in host.expect(event="einlass-github")["removed"]] == [session["id"]]
+
+
+@pytest.fixture
+def two(house, tmp_path):
+    """Returns a function that writes two programs: the former ends when `end` is there, the next is einlass."""
+    def write(former):
+        for name, text in (("former", former), ("next", f'exec "{house.environment["EINLASS"]}" "$@"')):
+            (tmp_path / name).write_text(f'#!/bin/sh\necho $$ >>"{tmp_path}/{name}.pid"\n{text}\n')
+            (tmp_path / name).chmod(0o700)
+        with open(tmp_path / "former", "a") as file:
+            file.write(f'until [ -e "{tmp_path}/end" ]; do sleep 0.05; done\n')
+        return tmp_path
+    return write
+
+
+def test_the_end_of_the_former_einlass_leaves_the_next_one(house, extension, two):
+    folder = two(f'"{house.environment["EINLASS"]}" "$@"')
+    with Host(house, extension, path=str(folder / "former")) as host:
+        host.answer("activate")
+        host.send(settings={"einlass.path": str(folder / "next")})
+        assert host.sessions(None) == []  # by the next one, while the former has not ended
+        (folder / "end").touch()
+        deadline = time.monotonic() + PATIENCE
+        while Path(f"/proc/{(folder / 'former.pid').read_text().strip()}").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        assert host.sessions(None) == []
+        subprocess.run(["kill", "-KILL", (folder / "next.pid").read_text().strip()], check=True)
+        assert host.press(None, "error")["text"] == "einlass ended before it answered (exit code 137)."
+
+
+def test_the_failed_start_of_the_former_einlass_leaves_the_next_one(house, extension, two):
+    folder = two("read line; echo started >&2")
+    with Host(house, extension, path=str(folder / "former")) as host:
+        host.expect(log="started")
+        host.send(settings={"einlass.path": str(folder / "next")})
+        host.start(command="einlass.signIn")
+        host.choose("GitHub", title="Sign in")
+        (folder / "end").touch()
+        assert host.press(None, "error")["text"].startswith("einlass ended before it answered")
+        host.expect(registered="einlass-github")
+        assert len((folder / "next.pid").read_text().splitlines()) == 1
 
 
 # The other kinds of prompt, at an einlass that opens one of them

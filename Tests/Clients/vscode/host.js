@@ -41,6 +41,7 @@ const dialogs = new Map(); // the open dialogs: functions that take the answer
 const commands = new Map();
 const providers = new Map();
 const settings = JSON.parse(process.argv[3] ?? "{}");
+const configuration = new EventEmitter();
 let last = 0;
 let quick; // the list or the input box, because VS Code shows one at a time
 
@@ -127,7 +128,7 @@ const vscode = {
   },
   workspace: {
     getConfiguration: (section) => ({ get: (name) => settings[`${section}.${name}`] }),
-    onDidChangeConfiguration: new EventEmitter().event,
+    onDidChangeConfiguration: configuration.event,
   },
 };
 
@@ -150,6 +151,10 @@ const input = readline.createInterface({ input: process.stdin });
 input.on("line", (line) => {
   const message = JSON.parse(line);
   if (message.dialog) dialogs.get(message.dialog)?.(message.answer ?? undefined);
+  if (message.settings) {
+    Object.assign(settings, message.settings);
+    configuration.fire({ affectsConfiguration: (name) => name in message.settings });
+  }
   if (message.command) void answered(message.id, () => commands.get(message.command)(...(message.values ?? [])));
   if (message.call === "getSession") {
     void answered(message.id, () => vscode.authentication.getSession(message.provider, ...message.values));

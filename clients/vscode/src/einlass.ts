@@ -22,7 +22,7 @@ export class Einlass {
   constructor(private readonly log: LogOutputChannel, private readonly started: (client: Client) => void) {}
 
   client(): Promise<Client> {
-    return (this.running ??= this.start());
+    return this.running ?? this.start();
   }
 
   async close(): Promise<void> {
@@ -83,28 +83,34 @@ export class Einlass {
       !retired && (flowKinds.includes("authorizationCode") || flowKinds.includes("deviceCode")));
   }
 
-  private async start(): Promise<Client> {
-    try {
-      const path = workspace.getConfiguration("einlass").get<string>("path");
-      const log = (line: string) => this.log.info(line);
-      const client = new Client({ prompts: this.prompts.handlers, command: path ? [path] : undefined, log });
-      this.started(client);
-      const locale = LANGUAGE.test(env.language) ? { locale: env.language } : {};
-      await client.initialize(APPLICATION, { title: env.appName, ...locale }).catch(async (error) => {
-        await client.close();
-        throw error;
-      });
-      void client.ended.then((gone) => this.running && this.restart(gone.message));
-      return client;
-    } catch (error) {
-      this.running = undefined;
-      throw error;
-    }
+  private start(): Promise<Client> {
+    const running = (this.running = this.launch());
+    // `close` has forgotten it before its end, and a new one may be running then.
+    const forget = () => {
+      const unexpected = this.running === running;
+      if (unexpected) this.running = undefined;
+      return unexpected;
+    };
+    void running.then((client) => client.ended.then(({ message }) => {
+      if (forget()) return this.restart(message);
+    }), forget);
+    return running;
   }
 
-  /** `close` has forgotten the running einlass before its end, so this end was unexpected. */
+  private async launch(): Promise<Client> {
+    const path = workspace.getConfiguration("einlass").get<string>("path");
+    const log = (line: string) => this.log.info(line);
+    const client = new Client({ prompts: this.prompts.handlers, command: path ? [path] : undefined, log });
+    this.started(client);
+    const locale = LANGUAGE.test(env.language) ? { locale: env.language } : {};
+    await client.initialize(APPLICATION, { title: env.appName, ...locale }).catch(async (error) => {
+      await client.close();
+      throw error;
+    });
+    return client;
+  }
+
   private async restart(message: string): Promise<void> {
-    this.running = undefined;
     const again = "Start Again";
     if ((await window.showErrorMessage(plain(message), again)) === again) await this.client();
   }
