@@ -258,11 +258,11 @@ def test_an_account_of_another_program_needs_access(house, host):
     assert host.sessions(None) == []
     call = host.call("createSession", [])
     host.choose("Ada Lovelace", title="Account of GitHub")
-    shown = host.choose("Don't allow", title="Visual Studio Code wants to use your GitHub account")
+    shown = host.choose("Don't allow", title="Visual Studio Code wants to use your GitHub accounts")
     assert [item["label"] for item in shown["items"]] == ["Allow", "Don't allow"]
     problem = host.press("Ask Again", "error")
     assert "einlassctl access set" in problem["text"]
-    host.choose("Allow", title="Visual Studio Code wants to use your GitHub account")
+    host.choose("Allow", title="Visual Studio Code wants to use your GitHub accounts")
     session = host.answer(call)
     assert owner(house, session["accessToken"]) == "ada"
     assert host.expect(event="einlass-github")["added"] == [session]
@@ -272,7 +272,7 @@ def test_an_error_without_its_button_fails_the_session(house, host):
     house.sign_in("github")
     call = host.call("createSession", [])
     host.choose("Ada Lovelace", title="Account of GitHub")
-    host.choose("Don't allow", title="Visual Studio Code wants to use your GitHub account")
+    host.choose("Don't allow", title="Visual Studio Code wants to use your GitHub accounts")
     host.press(None, "error")
     assert host.failure(call)["reason"] == "accessNotGranted"
 

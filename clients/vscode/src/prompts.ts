@@ -53,7 +53,7 @@ export class Prompts implements Disposable {
     const text = sentences(
       rights(prompt) && `Wanted: ${rights(prompt)}.`, added && `New: ${prompt.added.map(plain).join(", ")}.`,
       prompt.includes?.includes("refreshToken") && "This gives lasting access.");
-    return this.pick<boolean>(closed, `${asker(prompt)} wants to use your ${origin(prompt)} account`, text, [
+    return this.pick<boolean>(closed, `${asker(prompt)} wants to use your ${origin(prompt)} accounts`, text, [
       { label: "Allow", answer: true }, { label: "Don't allow", detail: "This is remembered.", answer: false }]);
   }
 
