@@ -5,6 +5,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -131,8 +132,9 @@ def test_each_case_of_the_kit_passes(clone, hold):
 
 def test_the_example_signs_in_on_a_page(house, program):
     [example] = blocks("js")
-    assert len(example.splitlines()) <= 15
-    assert finish(program(example)) == ["Signed in: Ada Lovelace"]
+    assert len(example.splitlines()) <= 18
+    shown, line = finish(program(example))
+    assert shown.startswith("Sign in on this page: http://") and line == "Signed in: Ada Lovelace"
     pages = house.count("github", "GET", "/login/oauth/authorize")
     assert pages == 1
     # The sign-in has given access, so the same program is asked nothing now.
@@ -140,11 +142,20 @@ def test_the_example_signs_in_on_a_page(house, program):
     assert house.count("github", "GET", "/login/oauth/authorize") == pages
 
 
+def test_the_example_shows_its_page_without_xdg_open(program):
+    [example] = blocks("js")
+    process = program(example.replace('"xdg-open"', '"xdg-open-missing"'))
+    urllib.request.urlopen(process.stdout.readline().split()[-1]).close()
+    assert finish(process) == ["Signed in: Ada Lovelace"]
+
+
 def test_the_example_signs_in_by_a_code(house, clone, program, enter_code):
     [example] = blocks("ts")
-    (clone / "program/code.ts").write_text(example)
-    compile_strictly(clone / "program", "code.ts")
-    process = program("code.js")
+    (clone / "program/program.ts").write_text(example)
+    [command] = [line[2:] for line in "".join(blocks("console")).splitlines() if line.endswith("program.ts")]
+    done = subprocess.run(command.split(), cwd=clone / "program", capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "")
+    process = program("program.js")
     code, page = re.fullmatch(r"Enter the code (\S+) at (\S+)\.\n", process.stdout.readline()).groups()
     assert process.stdout.readline() == "My Script may then use this account.\n"
     enter_code(page, code)
@@ -230,6 +241,65 @@ say(await none.initialize("tester").catch(({{ message }}) => message));
 say(await none.close());
 """)) == ["true 70 the last words", "serverGone 70", 
                     f"{fake}-missing cannot be started: spawn {fake}-missing ENOENT", "undefined"]
+
+
+@pytest.fixture
+def fake(house):
+    """Returns a function that writes a program in sh in place of einlass."""
+    def write(text):
+        path = house.folder / "bin/fake"
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o700)
+        return path
+    return write
+
+
+# A process that einlass has started, and that outlives it, has its output. It ends with the test.
+HOLDER = "(while kill -0 {parent} 2>/dev/null; do sleep 0.2; done) &"
+
+
+@pytest.mark.parametrize("text, code", [
+    ("read line; exit 3", 3), ("trap '' TERM; while true; do sleep 0.1; done", 137)])
+def test_close_ends_although_another_process_holds_the_output(fake, program, text, code):
+    path = fake(HOLDER.format(parent="$PPID") + "\n" + text)
+    assert finish(program(START + f"""
+const einlass = new Client({{ command: ["{path}"] }});
+einlass.request("accounts.list").catch(({{ reason, exitCode }}) => say(reason, exitCode));
+say(await einlass.close(300));
+""")) == [f"serverGone {code}", str(code)]
+
+
+def test_the_end_is_noticed_although_another_process_holds_the_output(fake, program):
+    path = fake(HOLDER.format(parent="$PPID") + """
+read line
+echo '{"jsonrpc": "2.0", "id": 1, "result": {"accounts": [7]}}'
+exit 70""")
+    assert finish(program(START + f"""
+const einlass = new Client({{ command: ["{path}"] }});
+const first = einlass.request("accounts.list");
+const second = einlass.request("accounts.list");
+say((await first).accounts.join());
+say(await second.catch(({{ exitCode }}) => exitCode));
+""")) == ["7", "70"]
+
+
+def test_the_last_line_of_the_log_needs_no_line_feed(fake, program):
+    path = fake("read line; echo first >&2; printf last >&2; exit 70")
+    assert finish(program(START + f"""
+const einlass = new Client({{ command: ["{path}"], log: say }});
+say((await einlass.initialize("tester").catch((error) => error)).log.join());
+""")) == ["first", "last", "first,last"]
+
+
+@pytest.mark.parametrize("log", ["() => { throw new Error(); }", "async () => { throw new Error(); }"])
+def test_a_log_that_fails_does_not_end_the_program(fake, program, log):
+    path = fake("""read line; echo words >&2; echo 'no JSON'
+echo '{"jsonrpc": "2.0", "id": 1, "result": 7}'; read line""")
+    assert finish(program(START + f"""
+const einlass = new Client({{ command: ["{path}"], log: {log} }});
+say(await einlass.initialize("tester"));
+say(await einlass.close());
+""")) == ["7", "1"]
 
 
 def test_a_prompt_without_a_function_is_not_declared(program):

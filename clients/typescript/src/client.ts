@@ -47,7 +47,8 @@ export class Client {
   /** Throws if there is no einlass. */
   constructor(options: ClientOptions = {}) {
     this.prompts = options.prompts ?? {};
-    this.log = options.log ?? (() => undefined);
+    // A log that fails, at once or later, does not end the program.
+    this.log = (line) => void (async () => options.log?.(line))().catch(() => undefined);
     const [program, ...rest] = options.command ?? [findEinlass()];
     // A session of its own, so that Ctrl-C in a terminal reaches only this program, which then closes einlass.
     const child = (this.child = spawn(program, rest, { detached: true, stdio: "pipe" }));
@@ -60,10 +61,19 @@ export class Client {
         resolve(undefined);
       });
     });
-    lines(child.stderr, (line) => this.logged(line), 65536);
+    const logRead = lines(child.stderr, (line) => this.logged(line), 65536).then((rest) => rest && this.logged(rest));
     const read = lines(child.stdout, (line) => this.received(line));
-    // No longer than that, because einlass may still be saving a token.
-    this.ended = read.then(() => Promise.race([this.exited, pause(500)]))
+    // The end of the output and the exit follow each other soon. No longer than that, because einlass may still be
+    // saving a token, and a process that it has started may hold its output.
+    let exited = false;
+    void this.exited.then(() => (exited = true));
+    this.ended = Promise.race([read, this.exited])
+      .then(() => Promise.race([Promise.all([read, logRead, this.exited]), pause(500).then(() => pause(1))]))
+      .then(() => {
+        if (!exited) return undefined;
+        [child.stdout, child.stderr].forEach((output) => output.destroy());
+        return this.exited;
+      })
       .then((code) => this.end(new ServerGone(code, this.lastLog, fault)));
   }
 
@@ -214,10 +224,13 @@ export class Client {
   }
 }
 
-/** Reads to the end. LF alone ends a line, because U+2028 is ordinary text. A rest above `longest` is a line too. */
+/**
+ * Reads to the end, and returns the rest without LF. LF alone ends a line, because U+2028 is ordinary text. A rest
+ * above `longest` is a line too.
+ */
 function lines(
   output: ChildProcessWithoutNullStreams["stdout"], heard: (line: string) => void, longest = Infinity,
-): Promise<void> {
+): Promise<string> {
   let rest = "";
   output.setEncoding("utf8");
   output.on("data", (text: string) => {
@@ -231,7 +244,7 @@ function lines(
     }
     whole.forEach(heard);
   });
-  return new Promise((resolve) => output.on("close", resolve));
+  return new Promise((resolve) => output.on("close", () => resolve(rest)));
 }
 
 function pause(milliseconds: number): Promise<undefined> {

@@ -22,6 +22,7 @@ declare class AbortController {
 declare module "node:child_process" {
   interface Output {
     setEncoding(encoding: "utf8"): void;
+    destroy(): void;
     on(event: "data", listener: (text: string) => void): void;
     on(event: "close", listener: () => void): void;
   }
