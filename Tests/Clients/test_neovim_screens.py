@@ -180,7 +180,7 @@ def test_a_question_goes_away_when_another_program_answers_it(house, screen):
     house.sign_in("github")
     screen.command("lua require('einlass').token({provider='github', client='my-plugin', title='My Plugin'}, "
                    "function(token, problem) print(token and 'there is a token' or problem) end)")
-    screen.wait_for("My Plugin wants to use your GitHub account.", "2: Don't allow")
+    screen.wait_for("My Plugin wants to use your GitHub accounts.", "2: Don't allow")
     house.allow("my-plugin", "github")
     screen.wait_for("there is a token")
     # Neovim reads commands again.
@@ -280,7 +280,7 @@ again()""")
     assert "einlassctl access reset neovim github" in re.sub(r"\s+", " ", shown)
     screen.type("1")
     screen.press("Enter")
-    screen.wait_for("Neovim wants to use your GitHub account.", "1: Allow")
+    screen.wait_for("Neovim wants to use your GitHub accounts.", "1: Allow")
     screen.type("1")
     screen.press("Enter")
     screen.wait_for("there is a token")

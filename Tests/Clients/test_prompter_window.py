@@ -119,7 +119,7 @@ ACCEPT, DECLINE, CANCEL = ({"action": action} for action in ("accept", "decline"
 
 @pytest.mark.parametrize("title, prompt, hands, answer, shown", [
     ("Access to GitHub", ACCESS, ["alt+a"], ACCEPT, [
-        "Editor wants to use your GitHub account.", "• email\n• user_friends (new)",
+        "Editor wants to use your GitHub accounts.", "• email\n• user_friends (new)",
         "Readers of its posts: your friends.", "It gets lasting access, because refresh tokens are included."]),
     ("Access to GitHub", ACCESS, ["alt+d"], DECLINE, ["Don’t Allow"]),
     # A window that opens while a person types takes no Enter for a yes.
@@ -311,7 +311,7 @@ def test_text_of_others_is_plain(desktop, einlass):
         **ACCESS, "applicationTitle": EVIL, "providerName": "<b>GitHub</b>", "permissions": [EVIL],
         "startedBy": [EVIL]})
     plain = '<b>bold</b> & <a href="file:///etc/passwd">_link</a>\ufffd[31m\ufffdgro\ufffd\ufffd'
-    assert f"{plain} wants to use your <b>GitHub</b> account." in names(window) and f"• {plain}" in names(window)
+    assert f"{plain} wants to use your <b>GitHub</b> accounts." in names(window) and f"• {plain}" in names(window)
     assert not find(window, "link") and not {"\x1b", "\u202e", "\u2028"} & set(words(window))
     # "_l" of the provider's text is no mnemonic.
     desktop.press("Access to <b>GitHub</b>", "alt+l", "Escape")

@@ -24,10 +24,10 @@ def certificate(*reply, **members):
 
 QUESTIONS = [
     question("grantAccess", ["Allow"],
-             ["My Plugin wants to use your GitHub account: email, friends (new), posts for only you, lasting access."],
+             ["My Plugin wants to use your GitHub accounts: email, friends (new), posts for only you, lasting access."],
              "accept", permissions=["email", "friends"], added=["friends"], audience="onlyMe",
              includes=["refreshToken"]),
-    question("grantAccess", ["Don't allow"], ["My Plugin wants to use your GitHub account."], "decline"),
+    question("grantAccess", ["Don't allow"], ["My Plugin wants to use your GitHub accounts."], "decline"),
     question("grantAccess", ["Not now"], ["A^[[2J<202e>B^@ wants"], "cancel", applicationTitle="A\x1b[2J\u202eB\n"),
     question("grantAccess", [], ["[Allow|Don't allow|Not now]"], "cancel"),
     question("selectAccount", ["grace – must sign in again"],

@@ -61,7 +61,7 @@ def rights(screen: Screen, prompt: Prompt) -> None:
 
 def grant_access(screen: Screen, prompt: Prompt, windows: Windows) -> None:
     introduce(screen, f"Access to {provider(prompt)}",
-              f"{application(prompt)} wants to use your {provider(prompt)} account.")
+              f"{application(prompt)} wants to use your {provider(prompt)} accounts.")
     screen.say("“Don’t Allow” is remembered.", "dim-label")
     screen.cancel_words = "Not _Now"
     screen.action("_Don’t Allow", lambda: screen.answer("decline"))

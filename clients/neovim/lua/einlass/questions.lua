@@ -91,7 +91,7 @@ function M.show(prompt, answer, request)
 end
 
 function ask.grantAccess(prompt, question)
-  local text = ("%s wants to use your %s account%s."):format(application(prompt), provider(prompt), rights(prompt))
+  local text = ("%s wants to use your %s accounts%s."):format(application(prompt), provider(prompt), rights(prompt))
   question:select(text, { "Allow", "Don't allow", "Not now" }, function(number)
     question:done(({ "accept", "decline", "cancel" })[number])
   end)
