@@ -15,7 +15,7 @@ import sys
 import threading
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
 
-from .client import Client, EinlassError, ServerGone
+from .client import Client, EinlassError
 from .text import clean, say
 from .tokens import Token, TokenSource, find_einlass, naming_command, without_query, working_folder
 
@@ -55,11 +55,7 @@ class Accounts(TokenSource):
     def token(self, address: str, account: Optional[str] = None, timeout: float = 9) -> Token:
         """Returns a valid token. The message of an EinlassError has the next step."""
         with self._named():
-            try:
-                return self._token(self._place(), timeout)
-            except ServerGone:
-                self.close()
-                return self._token(self._place(), timeout)
+            return self._token(self._place(), timeout)
 
     def reject(self, token: Token, timeout: float = 9) -> None:
         with self._named():

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Dict, Iterator, Optional, Sequence
 from urllib.parse import urlsplit
 
-from .client import Client, EinlassError
+from .client import Client, EinlassError, ServerGone
 from .find import find_einlass as find_einlass
 
 
@@ -160,14 +160,38 @@ class TokenSource:
         self.close()
 
     def _request(self, method: str, params: Dict[str, Any], timeout: float) -> Dict[str, Any]:
-        with self._lock:
-            if self._client is None:
-                client = Client(list(self._command or [find_einlass()]))
-                client.initialize(self.application, capabilities={"prompts": [], "changes": False}, timeout=timeout)
-                self._client = client
-            client = self._client
+        """Sends a request. An einlass that has ended is started anew once."""
+        client = self._started(timeout)
+        try:
+            return self._answer(client, method, params, timeout)
+        except ServerGone:
+            with self._lock:
+                if self._client is client:
+                    self._client = None
+        client.close()
+        return self._answer(self._started(timeout), method, params, timeout)
+
+    @staticmethod
+    def _answer(client: Client, method: str, params: Dict[str, Any], timeout: float) -> Dict[str, Any]:
         try:
             result: Dict[str, Any] = client.request(method, params, timeout)
         except TimeoutError:
             raise EinlassError(0, "timeout", {}, LATE) from None
         return result
+
+    def _started(self, timeout: float) -> Client:
+        """Returns the running einlass. Starts it if there is none."""
+        with self._lock:
+            if self._client is None:
+                command = list(self._command or [find_einlass()])
+                client = Client(command)
+                try:
+                    client.initialize(self.application, capabilities={"prompts": [], "changes": False}, timeout=timeout)
+                except BaseException as error:
+                    client.close()
+                    if isinstance(error, TimeoutError):
+                        message = f"{command[0]} did not answer within {timeout:g} s. The variable EINLASS names einlass itself."
+                        raise EinlassError(0, "timeout", {}, message) from None
+                    raise
+                self._client = client
+            return self._client

@@ -89,6 +89,13 @@ def handle(message):
     elif method == "askTwoAndCloseOne":
         held.append(i)
         send(prompt("p_1"), prompt("p_2"), note("prompt.closed", prompt="p_2", outcome="satisfied"))
+    elif method == "services.resolve":
+        send({"id": i, "result": {"account": "a_1", "provider": "twitter"}})
+    elif method == "credentials.get":
+        credential = {"type": "oauth2", "tokenType": "bearer", "token": "token of " + params["account"]}
+        send({"id": i, "result": {"credential": credential}})
+    elif method == "credentials.reject":
+        send({"id": i, "result": {}})
     elif method == "providers.list":
         send({"id": i, "result": {"providers": [{"id": "twitter"}, {"id": "facebook"}]}})
     elif method == "accounts.list" and params.get("provider") == "nope":
