@@ -1,14 +1,20 @@
 """`TokenSource`, and the libraries that send its tokens, against a fake server and a service on this machine."""
 
+import asyncio
+import http.server
+import io
 import os
 import signal
 import sys
+import threading
 from pathlib import Path
 
+import httpx
 import pytest
+import requests
 
 from einlass import Client, EinlassError, ServerGone
-from einlass import tokens
+from einlass import httpx_auth, requests_auth, tokens
 from einlass.tokens import Token, TokenSource
 
 FAKE = [sys.executable, str(Path(__file__).with_name("fake_server.py"))]
@@ -62,3 +68,132 @@ def test_a_program_that_is_no_einlass_is_an_error_and_is_closed(started, command
     assert caught.value.reason == reason
     assert started and all(client.process.returncode is not None for client in started)
     assert reason != "timeout" or "/bin/cat did not answer" in caught.value.message
+
+
+# The second request after a 401
+
+class Source:
+    """Gives the token `old`, and `new` after that was refused."""
+
+    text = "old"
+
+    def token(self, address, account=None, timeout=9):
+        return Token(self.text, "a_1", None, None, None)
+
+    def replaced(self, address, refused, timeout=9):
+        self.text = "new"
+        return self.token(address)
+
+
+@pytest.fixture
+def service():
+    """A server that refuses the token `old` after it has read the body, and its list of the tokens and bodies."""
+    seen = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self):
+            if "Content-Length" in self.headers:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+            else:
+                body = b""
+                while size := int(self.rfile.readline(), 16):
+                    body += self.rfile.read(size)
+                    self.rfile.readline()
+                self.rfile.readline()
+            token = self.headers["Authorization"].split()[1]
+            seen.append((token, body))
+            self.send_response(200 if token == "new" else 401)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=[0.01])
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/", seen
+        server.shutdown()
+        thread.join()
+
+
+def with_requests(address, source, body):
+    with requests.Session() as session:
+        return session.post(address, **body("data"), auth=requests_auth.EinlassAuth("script", source)).status_code
+
+
+def with_httpx(address, source, body):
+    with httpx.Client(auth=httpx_auth.EinlassAuth("script", source)) as client:
+        return client.post(address, **body("content")).status_code
+
+
+def with_httpx_in_an_event_loop(address, source, body):
+    async def send():
+        async with httpx.AsyncClient(auth=httpx_auth.EinlassAuth("script", source)) as client:
+            return (await client.post(address, **body("content"))).status_code
+
+    return asyncio.run(send())
+
+
+def file_at_5():
+    file = io.BytesIO(b"0123456789")
+    file.seek(5)
+    return file
+
+
+class Pipe(io.BytesIO):
+    """A file that can be read only once."""
+
+    def seekable(self):
+        return False
+
+    def tell(self, *_):
+        raise io.UnsupportedOperation
+
+    seek = tell
+
+
+async def asynchronously():
+    yield b"0123456789"
+
+
+BOTH = [with_requests, with_httpx]
+
+
+@pytest.mark.parametrize("send, make", [
+    *((send, make) for send in BOTH for make in (lambda: b"56789", file_at_5)),
+    (with_httpx_in_an_event_loop, lambda: b"56789")])
+def test_a_body_that_can_be_sent_again_is_sent_again_as_it_was(service, send, make):
+    address, seen = service
+    # httpx counts the file from its start.
+    headers = {"headers": {"Content-Length": "5"}} if send is with_httpx else {}
+    assert send(address, Source(), lambda name: {name: make(), **headers}) == 200
+    assert seen == [("old", b"56789"), ("new", b"56789")]
+
+
+@pytest.mark.parametrize("send, make", [
+    *((send, make) for send in BOTH for make in (
+        lambda: (part for part in [b"01234", b"56789"]), lambda: iter([b"0123456789"]), lambda: Pipe(b"0123456789"))),
+    (with_httpx_in_an_event_loop, asynchronously)])
+def test_a_body_that_can_be_read_once_is_sent_once_and_the_next_request_has_the_new_token(service, send, make):
+    address, seen = service
+    source = Source()
+    assert send(address, source, lambda name: {name: make()}) == 401
+    assert send(address, source, lambda name: {name: make()}) == 200
+    assert seen == [("old", b"0123456789"), ("new", b"0123456789")]
+
+
+@pytest.mark.parametrize("send", BOTH)
+def test_a_form_with_a_file_is_sent_again(service, send):
+    address, seen = service
+    assert send(address, Source(), lambda name: {"files": {"photo": io.BytesIO(b"0123456789")}, "data": {"a": "b"}}) == 200
+    (_, first), (_, second) = seen
+    assert first == second and b"0123456789" in first
+
+
+def test_a_form_with_a_pipe_is_sent_once(service):
+    address, seen = service
+    assert with_httpx(address, Source(), lambda name: {"files": {"photo": Pipe(b"0123456789")}}) == 401
+    assert len(seen) == 1
