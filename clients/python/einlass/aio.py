@@ -10,6 +10,7 @@ Each prompt is asked in a task of its own, which is cancelled when the prompt cl
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 from collections import deque
 from typing import (
@@ -178,13 +179,17 @@ class AsyncClient:
     async def _read(self) -> None:
         assert self.process.stdout is not None
         lines = Lines()
-        while chunk := await self.process.stdout.read(65536):
-            for line in lines.feed(chunk):
-                self._receive(line)
-        try:  # for the exit code; no longer, because the server may still be saving a token
-            await asyncio.wait_for(self.process.wait(), 0.5)
-        except asyncio.TimeoutError:
-            pass
+        try:
+            while chunk := await self.process.stdout.read(65536):
+                for line in lines.feed(chunk):
+                    self._receive(line)
+            # For the exit code; no longer, because the server may still be saving a token.
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self.process.wait(), 0.5)
+        finally:  # after a failure too, because the calls wait for it
+            self._end()
+
+    def _end(self) -> None:
         self._gone = True
         waiting, self._calls = self._calls, {}
         for call in waiting.values():
@@ -232,7 +237,10 @@ class AsyncClient:
             text = line.decode("utf-8", "replace")
             self._last_log.append(text)
             if self._on_log:
-                self._on_log(text)
+                try:
+                    self._on_log(text)
+                except Exception:
+                    log.exception("the function for log lines failed")
 
     # Prompts
 

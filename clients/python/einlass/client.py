@@ -191,11 +191,13 @@ class Client:
     def _read(self) -> None:
         assert self.process.stdout is not None
         descriptor, lines = self.process.stdout.fileno(), Lines()
-        while chunk := os.read(descriptor, 65536):
-            for line in lines.feed(chunk):
-                self._receive(line)
-        self.process.stdout.close()
-        self._end()
+        try:
+            while chunk := os.read(descriptor, 65536):
+                for line in lines.feed(chunk):
+                    self._receive(line)
+        finally:  # after a failure too, because the calls wait for it
+            self.process.stdout.close()
+            self._end()
 
     def _receive(self, line: bytes) -> None:
         message = from_line(line)
@@ -248,7 +250,10 @@ class Client:
             text = line.decode("utf-8", "replace")
             self._last_log.append(text)
             if self._on_log:
-                self._on_log(text)
+                try:
+                    self._on_log(text)
+                except Exception:
+                    log.exception("the function for log lines failed")
 
     # Callbacks
 

@@ -64,7 +64,7 @@ def from_line(line: bytes) -> Optional[Dict[str, Any]]:
     """Returns the message of a line, with an object as `params` of a notification; None for anything else."""
     try:
         message = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):  # the latter from arrays within arrays
         log.warning("not JSON: %d bytes", len(line))
         return None
     if not isinstance(message, dict):

@@ -33,6 +33,9 @@ def handle(message):
     elif method == "raw":  # the text as given, with U+2028 unescaped
         line = json.dumps({"jsonrpc": "2.0", "id": i, "result": params["text"]}, ensure_ascii=False)
         send(raw=line.encode() + b"\n")
+    elif method == "deep":
+        send(raw=b"[" * 200_000 + b"\n")
+        send({"id": i, "result": {}})
     elif method == "bytewise":
         for byte in json.dumps({"jsonrpc": "2.0", "id": i, "result": "ä\u2028" * 9}, ensure_ascii=False).encode():
             send(raw=bytes([byte]))

@@ -221,3 +221,35 @@ async def test_a_command_that_does_not_exist_fails_at_once():
     with pytest.raises(FileNotFoundError):
         async with AsyncClient(["/nonexistent/einlass"]):
             pass
+
+
+@asynchronous
+async def test_arrays_within_arrays_are_skipped():
+    async with AsyncClient(FAKE) as client:
+        assert await client.request("deep") == {}
+
+
+@asynchronous
+async def test_pending_requests_fail_when_the_reader_fails():
+    async with AsyncClient(FAKE) as client:
+        heard, waiting = client.notifications("tick"), client.start("hang")
+        client._receive = lambda line: 1 // 0
+        for call in (client.start("echo"), waiting, client.start("echo")):
+            with pytest.raises(ServerGone):
+                await call
+        assert [params async for params in heard] == []
+
+
+@asynchronous
+async def test_the_log_is_read_although_on_log_fails():
+    lines = []
+
+    def fail(line):
+        lines.append(line)
+        raise RuntimeError("the function's own fault")
+
+    async with AsyncClient(FAKE, on_log=fail) as client:
+        assert await client.request("flood") == {}
+        assert await client.request("echo") == {}
+        while len(lines) < 4096:
+            await asyncio.sleep(0.01)

@@ -129,6 +129,20 @@ def test_pending_requests_fail_when_the_server_closes_its_output(client):
         client.request("mute", timeout=PATIENCE)
 
 
+def test_arrays_within_arrays_are_skipped(client):
+    assert client.request("deep", timeout=PATIENCE) == {}
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_pending_requests_fail_when_the_reader_fails(client):
+    waiting = client.start("hang")
+    client._receive = lambda line: 1 // 0
+    with pytest.raises(ServerGone):
+        client.request("echo", timeout=PATIENCE)
+    with pytest.raises(ServerGone):
+        waiting.result(PATIENCE)
+
+
 def test_a_flood_on_stderr_does_not_block(client):
     assert client.request("flood", timeout=PATIENCE) == {}
 
@@ -140,6 +154,21 @@ def test_stderr_lines_reach_on_log():
             client.request("die", timeout=PATIENCE)
         client._log_reader.join(PATIENCE)
     assert lines == ["last words"]
+
+
+def test_the_log_is_read_although_on_log_fails():
+    lines = []
+
+    def fail(line):
+        lines.append(line)
+        raise RuntimeError("the function's own fault")
+
+    with Client(FAKE, on_log=fail) as client:
+        assert client.request("flood", timeout=PATIENCE) == {}
+        with pytest.raises(ServerGone):
+            client.request("die", timeout=PATIENCE)
+        client._log_reader.join(PATIENCE)
+    assert len(lines) == 4097 and lines[-1] == "last words"
 
 
 @pytest.mark.parametrize(("answer", "sent"), [
