@@ -31,7 +31,7 @@ class Body:
                 return False
             return True
         if self._files:  # the library itself rewinds them
-            return all(isinstance(file, (str, bytes)) or file.seekable() for file in self._files)
+            return all(isinstance(file, (str, bytes)) or getattr(file, "seekable", bool)() for file in self._files)
         return isinstance(self._source, bytes)
 
 

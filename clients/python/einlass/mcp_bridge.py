@@ -51,6 +51,9 @@ class Accounts(TokenSource):
     def __init__(self, options: argparse.Namespace) -> None:
         super().__init__(options.application)
         self.options = options
+        self._counting = threading.Lock()  # guards the next two
+        self._requests = 0  # that run at present
+        self._sign_in_awaited = False
 
     def token(self, address: str, account: Optional[str] = None, timeout: float = 9) -> Token:
         """Returns a valid token. The message of an EinlassError has the next step."""
@@ -68,8 +71,22 @@ class Accounts(TokenSource):
         except OSError as error:
             raise EinlassError(0, "noEinlass", {}, str(error)) from None
         except EinlassError as error:
-            self.close()  # because einlass reads the providers, which a sign-in elsewhere may add, at its start
+            if sign_in_helps(error):
+                self._sign_in_awaited = True
             raise self.with_next_step(error) from None
+
+    def _request(self, method: str, params: Dict[str, Any], timeout: float) -> Dict[str, Any]:
+        with self._counting:
+            # einlass reads the providers, which a sign-in elsewhere may add, at its start.
+            if self._sign_in_awaited and not self._requests:
+                self._sign_in_awaited = False
+                self.close()
+            self._requests += 1
+        try:
+            return super()._request(method, params, timeout)
+        finally:
+            with self._counting:
+                self._requests -= 1
 
     def warm_up(self) -> None:
         """Starts einlass, so that the first request need not wait for it. A problem is shown at that request."""
@@ -86,6 +103,8 @@ class Accounts(TokenSource):
 
         if sign_in_helps(error):
             step = f"Run on a terminal: {self.command(scopes)}"
+        elif error.reason == "serverGone":
+            step = "Run on a terminal: einlassctl doctor"
         else:
             named = naming_command(error, self.application, self.options.url)
             if named is not error or error.reason not in NEXT_STEPS:

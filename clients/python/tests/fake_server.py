@@ -92,6 +92,9 @@ def handle(message):
     elif method == "askTwoAndCloseOne":
         held.append(i)
         send(prompt("p_1"), prompt("p_2"), note("prompt.closed", prompt="p_2", outcome="satisfied"))
+    elif method == "services.resolve" and params.get("account") in ("nobody", "banned"):
+        reason = {"nobody": "noSystemAccount", "banned": "accountBanned"}[params["account"]]
+        send({"id": i, "error": {"code": 1001, "message": "No.", "data": {"reason": reason}}})
     elif method == "services.resolve":
         send({"id": i, "result": {"account": "a_1", "provider": "twitter"}})
     elif method == "credentials.get":

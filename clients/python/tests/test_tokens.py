@@ -14,7 +14,7 @@ import pytest
 import requests
 
 from einlass import Client, EinlassError, ServerGone
-from einlass import httpx_auth, requests_auth, tokens
+from einlass import httpx_auth, mcp_bridge, requests_auth, tokens
 from einlass.tokens import Token, TokenSource
 
 FAKE = [sys.executable, str(Path(__file__).with_name("fake_server.py"))]
@@ -68,6 +68,62 @@ def test_a_program_that_is_no_einlass_is_an_error_and_is_closed(started, command
     assert caught.value.reason == reason
     assert started and all(client.process.returncode is not None for client in started)
     assert reason != "timeout" or "/bin/cat did not answer" in caught.value.message
+
+
+# The einlass that the requests of the bridge share
+
+@pytest.fixture
+def accounts(started):
+    made = mcp_bridge.Accounts(mcp_bridge.parse([ADDRESS]))
+    made._command = FAKE
+    yield made
+    made.close()
+
+
+def test_an_error_takes_einlass_from_no_other_request(started, accounts):
+    begun = threading.Event()
+    results = []
+
+    def other():
+        try:
+            accounts._request("hang", {}, 20)
+        except EinlassError as error:
+            results.append(error.reason)
+
+    accounts.warm_up()
+    started[0].on("hanging", lambda _: begun.set())
+    thread = threading.Thread(target=other)
+    thread.start()
+    assert begun.wait(20)
+    for account in ("nobody", "banned", "nobody"):
+        accounts.options.account = account
+        with pytest.raises(EinlassError):
+            accounts.token(ADDRESS)
+    accounts.options.account = None
+    assert accounts.token(ADDRESS).text == "token of a_1"
+    assert len(started) == 1 and not results
+    started[0].notify("$/cancelRequest", {"id": 3})  # after initialize and accounts.list
+    thread.join(20)
+    assert results == ["cancelled"]
+    # The sign-in may have been meanwhile.
+    assert accounts.token(ADDRESS).text == "token of a_1"
+    assert len(started) == 2 and started[0].process.returncode == 0
+
+
+def test_an_error_that_no_sign_in_mends_keeps_einlass(started, accounts):
+    accounts.options.account = "banned"
+    for _ in range(2):
+        with pytest.raises(EinlassError):
+            accounts.token(ADDRESS)
+    assert len(started) == 1
+
+
+def test_a_client_of_mcp_is_told_of_no_log_lines(accounts):
+    accounts._command = ["/bin/true"]
+    with pytest.raises(EinlassError) as caught:
+        accounts.token(ADDRESS)
+    assert caught.value.reason == "serverGone"
+    assert "log lines" not in caught.value.message and "einlassctl doctor" in caught.value.message
 
 
 # The second request after a 401
