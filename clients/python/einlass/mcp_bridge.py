@@ -16,7 +16,7 @@ import threading
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
 
 from .client import Client, EinlassError
-from .text import clean, say
+from .text import clean, on_terminal, say
 from .tokens import Token, TokenSource, find_einlass, naming_command, without_query, working_folder
 
 PATIENCE = 10  # seconds for the server's first answer
@@ -206,7 +206,7 @@ def open_page(address: str) -> bool:
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     options = parse(arguments)
     accounts = Accounts(options)
-    if sys.stdin.isatty():
+    if on_terminal():
         return sign_in_by_hand(accounts)
     threading.Thread(target=accounts.warm_up, daemon=True).start()
     try:

@@ -21,7 +21,7 @@ from .protocol_types import (
 )
 from .questions import ByItself, Questions
 from .find import find_einlass
-from .text import accounts_table, clean, masked, members, say, show_progress, table
+from .text import accounts_table, clean, masked, members, on_terminal, say, show, show_progress, table
 
 ABOUT = """\
 Sign in, and use the accounts in einlass's store.
@@ -90,10 +90,12 @@ def read_json(path: Optional[str]) -> List[Dict[str, Any]]:
     """Returns the JSON objects of a file or of standard input, at least one: a single object, a list, or one per
     line."""
     name = "standard input" if path in (None, "-") else str(path)
-    if path is None and sys.stdin.isatty():
+    if path is None and on_terminal():
         say("Paste the JSON, then Ctrl-D:")
     try:
         if path in (None, "-"):
+            if sys.stdin is None:
+                raise Unusable(f"{name} is closed")
             text = sys.stdin.read()
         else:
             with open(str(path), encoding="utf-8") as file:
@@ -134,10 +136,10 @@ def sign_in(client: Client, options: argparse.Namespace) -> Any:
     if options.server or options.username:
         own = {"server": options.server, "username": options.username}
         params.update((name, value) for name, value in own.items() if value)
-        params["acceptUntrustedCertificates"] = sys.stdin.isatty()
+        params["acceptUntrustedCertificates"] = on_terminal()
     if options.flow:
         params["flowKind"] = options.flow
-    if options.server or options.username or options.flow or sys.stdin.isatty() and not options.yes:
+    if options.server or options.username or options.flow or on_terminal() and not options.yes:
         params["signIn"] = "ifNeeded"
     if options.confirm:
         params["confirm"] = True
@@ -273,7 +275,7 @@ def server_command(options: argparse.Namespace) -> List[str]:
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     options = parse(sys.argv[1:] if arguments is None else arguments)
     questions = Questions(getattr(options, "remember", False))
-    asker: Any = ByItself() if getattr(options, "yes", False) else questions if sys.stdin.isatty() else None
+    asker: Any = ByItself() if getattr(options, "yes", False) else questions if on_terminal() else None
     prompts: Dict[str, Any] = {} if asker is None else asker.prompts()
     if getattr(options, "flow", None) == "deviceCode":
         prompts.setdefault("deviceCode", questions.device_code)  # it only shows something
@@ -310,6 +312,10 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         return 1
     finally:
         questions.keyboard.restore()
-    print(json.dumps(shown(result, options), ensure_ascii=False, indent=2) if options.json else text)
+    try:
+        show(json.dumps(shown(result, options), ensure_ascii=False, indent=2) if options.json else text)
+    except OSError as error:
+        say(f"problem: Standard output cannot be written: {error.strerror}")
+        return 1
     verdict = result.get("verification", result) if isinstance(result, dict) else {}
     return 0 if verdict.get("valid", True) else 1

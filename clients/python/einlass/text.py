@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -24,7 +25,25 @@ STAGES = {
 SECRETS = {"key", "secret", "token", "idToken", "refreshToken", "sessionId", "clientSecret", "cookies"}
 
 
+def on_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()  # None: standard input is closed
+
+
+def show(text: str) -> None:
+    """Writes a result to standard output. Raises OSError, for example if the disk is full."""
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "It is closed")
+    try:
+        print(text, flush=True)
+    except OSError:
+        # Python writes the rest at its end, and would fail with a traceback.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
+
+
 def say(text: str) -> None:
+    if sys.stderr is None:
+        return
     sys.stderr.write(text + "\n")  # one write, because several threads print
     sys.stderr.flush()
 

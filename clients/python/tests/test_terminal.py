@@ -319,3 +319,16 @@ def test_every_reason_of_the_protocol_has_the_protocols_next_step():
     steps = {error["reason"]: error["nextStep"] for error in errors}
     assert len(steps) == len(errors)
     assert {**steps, "serverGone": NEXT_STEPS["serverGone"]} == NEXT_STEPS
+
+
+@pytest.mark.parametrize("command, redirection, code, output, message", [
+    ("accounts", "<&-", 0, "Ada", ""),
+    ("add", "<&-", 1, "", "problem: standard input is closed\n"),
+    ("accounts", ">/dev/full", 1, "", "problem: Standard output cannot be written: No space left on device\n"),
+    ("accounts", ">&-", 1, "", "problem: Standard output cannot be written: It is closed\n"),
+    ("accounts", "2>&-", 0, "Ada", "")])
+def test_a_closed_or_full_stream_is_no_traceback(command, redirection, code, output, message):
+    words = shlex.join([*PROGRAM, command, "--einlass", FAKE])
+    done = subprocess.run(["sh", "-c", f"{words} {redirection}"], capture_output=True, text=True, timeout=60, cwd=FOLDER)
+    assert (done.returncode, done.stderr) == (code, message)
+    assert output in done.stdout
