@@ -1,7 +1,9 @@
 """`Client` against a fake server that splits, delays, reorders and omits lines."""
 
+import re
 import sys
 import threading
+import webbrowser
 from pathlib import Path
 
 import pytest
@@ -237,6 +239,17 @@ def test_a_prompt_that_closes_by_itself_gets_no_answer(caplog):
         assert call.result(PATIENCE) == "satisfied"
         assert client.request("echo", {}, PATIENCE) == {}
     assert not caplog.records  # an answer would have been refused with a warning
+
+
+def test_the_example_of_the_page_accepts_without_a_desktop(monkeypatch):
+    page = Path(__file__).parents[1].joinpath("README.md").read_text()
+    function = re.search(r"^import webbrowser\n.*?(?=^with Client)", page, re.MULTILINE | re.DOTALL)[0]
+    opened, names = [], {}
+    monkeypatch.setattr(webbrowser, "open", opened.append)  # returns nothing, as if no browser was found
+    exec(function, names)
+    with Client(FAKE, prompts={"openURL": lambda prompt: names["open_page"]({**prompt, "host": "a", "url": "b"})}) as client:
+        assert client.request("ask", {"kind": "openURL"}, PATIENCE)["action"] == "accept"
+    assert opened == ["b"]
 
 
 def test_close_ends_the_server_by_closing_its_input():
