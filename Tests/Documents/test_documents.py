@@ -27,7 +27,7 @@ from world import World
 # Command lines that another step runs: the step of Tests/run, and the text by which that step runs them.
 COVERED = {
     r"clients/quickstart": "clients/quickstart",
-    r"clients/build( \w+)*": "builds",
+    r"clients/build( \w+)*": "release build",
     r"clients/install( .*)?": "integrations",
     r"clients/package|sudo apt install \S+\.deb": "integrations",
     r"Tests/run( .*)?": None,  # itself
