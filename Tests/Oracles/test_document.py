@@ -134,7 +134,7 @@ def test_the_errors_of_a_method_are_those_of_the_protocol_and_its_own():
 
 
 @pytest.fixture
-def world(ready, config):
+def world(ready, config, tmp_path):
     """A process with accounts, and values of parameters that lead somewhere in it."""
     session = Session("--test", "--config", str(config))
     session.call("initialize", client={"name": "oracle"})

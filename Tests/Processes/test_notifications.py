@@ -128,7 +128,9 @@ def test_a_running_process_knows_the_providers_of_another(tmp_path):
 
 
 def test_a_damaged_file_of_providers_leaves_the_known_ones(tmp_path):
-    with Process(tmp_path, "editor") as editor:
+    with Process(tmp_path, "editor", initializes=False) as editor:
+        # Without changes the process looks at the file before each request.
+        editor.call("initialize", client={"name": "editor"}, capabilities={"changes": False})
         editor.call("providers.add", descriptor=DESCRIPTOR)
         file, = (path for path in tmp_path.iterdir() if b"forge.example.org" in path.read_bytes())
         whole = file.read_bytes()
@@ -139,14 +141,16 @@ def test_a_damaged_file_of_providers_leaves_the_known_ones(tmp_path):
 
 
 def test_a_descriptor_that_cannot_be_read_is_not_announced(tmp_path):
-    with Process(tmp_path, "editor") as editor:
+    with Process(tmp_path, "editor") as editor, Process(tmp_path, "settings") as settings:
         editor.call("providers.add", descriptor=DESCRIPTOR)
         editor.told("providers.changed")
         file = tmp_path / "store.providers.json"
         for number, change in enumerate([{"flows": [{"kind": "unknown"}]}, {}]):
             other = {**DESCRIPTOR, "id": f"forge-{number}", **change}
             file.write_text(json.dumps({"providers": [DESCRIPTOR, other]}))
-            providers(editor)
+            # The watch rings at a change by any einlass.
+            add(settings, f"ada-{number}")
+            editor.told("accounts.changed")
         # The control: the second one can be read.
         assert editor.told("providers.changed") == {"changes": [{"provider": "forge-1", "change": "added"}]}
         assert providers(editor) == {"forge": "Forge", "forge-1": "Forge"}
