@@ -238,7 +238,9 @@ def test_ctrl_c_at_a_password_shows_again_what_is_typed():
     ours, theirs = pty.openpty()
     before = termios.tcgetattr(theirs)
     command = [*PROGRAM, "sign-in", "password", "--einlass", FAKE]
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=FOLDER) as child:
+    # A shell that starts the tests in the background lets its children ignore the interrupt.
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=FOLDER,
+                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as child:
         screen = b""
         while b"Password of ada" not in screen:
             screen += os.read(ours, 4096)
