@@ -1,5 +1,4 @@
 """Each client of `clients` against the cases for clients, and with the real server and the sandbox."""
-import json
 import os
 import subprocess
 import sys
@@ -11,18 +10,11 @@ import pytest
 
 PROJECT = Path(__file__).parents[2]
 sys.path.append(str(PROJECT / "Tests/Integrations"))
-from house import SANDBOX, House  # noqa: E402
+from house import House, ready  # noqa: E402, F401
 
 # The groups of cases that are about a client's own work. The others are conversations in the same ways.
 SOME = ("wire", "compatibility", "end", "cancel", "prompts", "notifications", "errors", "accounts.signIn")
 CONFORMANCE = PROJECT / "protocol/conformance"
-
-
-@pytest.fixture
-def ready():
-    with subprocess.Popen([SANDBOX], stdout=subprocess.PIPE, text=True) as sandbox:
-        yield json.loads(sandbox.stdout.readline())
-        sandbox.terminate()
 
 
 @pytest.fixture

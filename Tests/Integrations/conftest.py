@@ -1,12 +1,11 @@
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from house import CONTROL, EINLASS, SANDBOX, House, make_certificate, server_context
+from house import CONTROL, EINLASS, SANDBOX, House, make_certificate, ready, server_context  # noqa: F401
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -14,13 +13,6 @@ def built():
     for program in (EINLASS, CONTROL, SANDBOX):
         if not os.access(program, os.X_OK):
             pytest.fail(f"{program} is not built. Tests/run --only integrations builds it.")
-
-
-@pytest.fixture
-def ready():
-    with subprocess.Popen([SANDBOX], stdout=subprocess.PIPE, text=True) as sandbox:
-        yield json.loads(sandbox.stdout.readline())
-        sandbox.terminate()
 
 
 @pytest.fixture

@@ -52,6 +52,14 @@ def server_context(certificate, key):
     return context
 
 
+@pytest.fixture
+def ready():
+    """The sandbox, as it describes itself."""
+    with subprocess.Popen([SANDBOX], stdout=subprocess.PIPE, text=True) as sandbox:
+        yield json.loads(sandbox.stdout.readline())
+        sandbox.terminate()
+
+
 class House:
     """A home folder of its own, with the programs on the PATH and the sandbox as every provider."""
 
