@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 import subprocess
+import tempfile
 import time
 import urllib.request
 from pathlib import Path
@@ -87,7 +88,9 @@ class Screen:
 
     def __init__(self, house, *arguments, columns=84, rows=24, **environment):
         install(house)
-        self.socket = str(house.folder / "tmux")
+        # Not in the folder of the test, because the path of a socket has at most 107 bytes.
+        self.folder = tempfile.TemporaryDirectory(dir="/tmp")
+        self.socket = f"{self.folder.name}/tmux"
         environment = {**house.environment, "TERM": "screen-256color", **environment}
         command = ["env", "-i", *(f"{name}={value}" for name, value in environment.items()), NVIM, *OPTIONS,
                    "-c", "packloadall", *arguments]
@@ -106,6 +109,7 @@ class Screen:
 
     def __exit__(self, *_):
         subprocess.run(["tmux", "-S", self.socket, "kill-server"], capture_output=True, timeout=PATIENCE)
+        self.folder.cleanup()
 
     def shown(self, *options):
         return self.tmux("capture-pane", "-p", *options)
