@@ -98,11 +98,12 @@ final class Refresher: Sendable {
         guard let next = try engine()?.nextRefresh(request, since: latest) else { return }
         jobs.withLock { if !Task.isCancelled { $0[key]?.wakesAt = next } }
         try await effects.sleepUntil(next)
-        // Stop for an account that was signed out meanwhile, because its failure concerns nobody.
         guard try engine()?.isSignedIn(request.account) == true else { return }
         latest = effects.now()
         _ = try await engine()?.credential(request)
       } catch {
+        // The failure of an account that was signed out meanwhile concerns nobody.
+        guard (try? engine()?.isSignedIn(request.account)) != false else { return }
         let mayPass = error.isRetryable || error.reason == .networkFailure
         // A retryable `reloginNeeded` comes from an empty 400 response. The next `credentials.get`
         // tries the same refresh token, or the person signs in.

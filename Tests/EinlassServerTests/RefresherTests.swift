@@ -39,15 +39,21 @@ struct RefresherTests {
 
   /// The reasons in the notifications until the refreshing has ended.
   ///
-  /// - Parameter sleeping: Runs while the refresh waits for its time.
+  /// - Parameters:
+  ///   - sleeping: Runs while the refresh waits for its time.
+  ///   - sending: Runs before a request of the refresh is sent.
   private static func failures(
     _ script: Script,
-    sleeping: @escaping @Sendable (AccountStore) throws(Problem) -> Void = { _ in
-    }
+    sleeping: @escaping @Sendable (AccountStore) throws(Problem) -> Void = { _ in },
+    sending: @escaping @Sendable (AccountStore) throws(Problem) -> Void = { _ in }
   ) async throws -> [Problem.Reason] {
     let store = script.store.accountStore
     var effects = script.effects
     effects.sleepUntil = { _ throws(Problem) in try sleeping(store) }
+    effects.send = { [send = effects.send] request throws(Problem) in
+      try sending(store)
+      return try await send(request)
+    }
     let engine = Einlass(catalog: try ProviderCatalog.builtIn(), store: store, effects: effects)
     let failures = Lock([Problem.Reason]())
     let refresher = Refresher(
@@ -78,6 +84,11 @@ struct RefresherTests {
       _ = try store.forgetCredentials(Self.account)
     }
     #expect(failures.isEmpty && script.requests.isEmpty)
+    let later = Script([.text("no", status: 403)], store: Self.store)
+    let laterFailures = try await Self.failures(
+      later,
+      sending: { store throws(Problem) in _ = try store.forgetCredentials(Self.account) })
+    #expect(laterFailures.isEmpty && later.requests.count == 1)
     // The control: credentials that stay are refreshed.
     let control = Script([.text("no", status: 403)], store: Self.store)
     #expect(try await Self.failures(control).count == 1 && control.requests.count == 1)
