@@ -18,7 +18,9 @@ final class RedirectListener: Sendable {
     /// `nil` after `close`.
     var socket: LoopbackSocket?
     /// Pages to send, by the connection's number.
-    var pages: [(connection: Int, page: RedirectPage)] = []
+    var pages: [(connection: Int, page: RedirectPage, shown: CheckedContinuation<Void, Never>)] = []
+    /// Whether the thread has ended.
+    var isOver = false
   }
 
   let port: UInt16
@@ -107,7 +109,10 @@ extension RedirectListener {
         defer { state.pages = [] }
         return (state.pages, state.socket == nil)
       }
-      for (number, page) in pages { connections[number]?.show(page) }
+      for (number, page, shown) in pages {
+        connections[number]?.show(page)
+        shown.resume()
+      }
       if closing && !isClosed {
         isClosed = true
         waiting = nil
@@ -116,6 +121,11 @@ extension RedirectListener {
       connections = connections.filter { !$0.value.isOver }
     }
     answers.finish()
+    let late = state.withLock { state in
+      state.isOver = true
+      return state.pages
+    }
+    for page in late { page.shown.resume() }
   }
 
   /// Returns whether there is room for one more connection. Of a full set, the oldest connection
@@ -135,8 +145,13 @@ extension RedirectListener {
   private func announce(_ query: String, from number: Int) {
     answers.yield(
       RedirectAnswer(query: query) { [self] page in
-        state.withLock { $0.pages.append((number, page)) }
-        wakeUp.ring()
+        await withCheckedContinuation { shown in
+          let isOver = state.withLock { state in
+            if !state.isOver { state.pages.append((number, page, shown)) }
+            return state.isOver
+          }
+          if isOver { shown.resume() } else { wakeUp.ring() }
+        }
       })
   }
 }

@@ -22,7 +22,7 @@ import Testing
     client.send("GET /back?code=C&state=S HTTP/1.1\r\nHost: 127.0.0.1:\(listener.port)\r\n\r\n")
     let answer = try await open.next()
     #expect(answer.query == "code=C&state=S")
-    answer.show(
+    await answer.show(
       RedirectPage(
         .signedIn(person: "Ada <b>", isGranted: true), provider: "Example",
         application: "Editor & Co"))
@@ -36,6 +36,24 @@ import Testing
     ] {
       #expect(page.contains(header), "\(header)")
     }
+  }
+
+  @Test func `A page is on its way when show returns, because the process may end then`()
+    async throws
+  {
+    let open = try Self.listener().open
+    let port = try #require(open.address.firstMatch(of: /:(\d+)\//).flatMap { UInt16($0.1) })
+    let client = try Client(port)
+    client.send("GET /back?x=1 HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n")
+    let answer = try await open.next()
+    #expect(!client.hasReceived)
+    await answer.show(RedirectPage(.denied))
+    #expect(client.hasReceived)
+    open.close()
+    client.end()
+    await #expect(throws: Problem.self) { _ = try await open.next() }
+    // The thread of the listener has ended.
+    await answer.show(RedirectPage(.denied))
   }
 
   @Test(
@@ -255,6 +273,12 @@ private final class Client {
   func send(_ text: String) {
     let bytes = Array(text.utf8)
     _ = Glibc.send(number, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+  }
+
+  /// Whether bytes have arrived.
+  var hasReceived: Bool {
+    var byte: UInt8 = 0
+    return recv(number, &byte, 1, Int32(MSG_DONTWAIT.rawValue | MSG_PEEK.rawValue)) == 1
   }
 
   /// Returns the head and as much of the body as it announces, or the received part if the

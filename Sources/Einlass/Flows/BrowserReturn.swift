@@ -15,7 +15,7 @@ struct ReturnPlace: Sendable {
 struct Arrival<Response: Sendable>: Sendable {
   let response: Response
   /// Shows a page in the browser; does nothing if the response did not reach the listener.
-  let show: @Sendable (RedirectPage.Outcome) -> Void
+  let show: @Sendable (RedirectPage.Outcome) async -> Void
 
   /// Runs the rest of the flow and shows its outcome. A prompt before the end shows "one question
   /// is left" instead, because the person must leave the browser to answer it.
@@ -26,16 +26,16 @@ struct Arrival<Response: Sendable>: Sendable {
     var flow = flow
     let asker = flow.asker
     flow.asker.ask = { prompt async throws(Problem) in
-      show(.questionLeft)
+      await show(.questionLeft)
       return try await asker.ask(prompt)
     }
     do throws(FlowFailure) {
       let done = try await work(response, flow)
-      show(.signedIn(person: done.account.username, isGranted: done.isGranted))
+      await show(.signedIn(person: done.account.username, isGranted: done.isGranted))
       return done
     } catch {
       let isDenied = error.problem.reason == .accessDenied
-      show(isDenied ? .denied : .failed(error.problem.message))
+      await show(isDenied ? .denied : .failed(error.problem.message))
       throw error
     }
   }
@@ -109,14 +109,14 @@ extension InteractiveFlow {
   ) async throws(Problem) -> Arrival<Response> {
     for _ in 0..<Self.wrongReturnsLimit {
       let answer = try await listener.next()
-      let show: @Sendable (RedirectPage.Outcome) -> Void = { outcome in
-        answer.show(
+      let show: @Sendable (RedirectPage.Outcome) async -> Void = { outcome in
+        await answer.show(
           RedirectPage(
             outcome, provider: provider.name,
             application: request.applicationTitle ?? request.application))
       }
       if let response = read(answer.query) { return Arrival(response: response, show: show) }
-      show(.unexpected)
+      await show(.unexpected)
     }
     throw .stateMismatch(provider)
   }

@@ -42,13 +42,15 @@ public struct OpenRedirect: Sendable {
   }
 }
 
-/// One response of a browser. Only the first call of `show` has an effect.
+/// One response of a browser.
 public struct RedirectAnswer: Sendable {
   /// The query as received, without `?`.
   public var query: String
-  public var show: @Sendable (RedirectPage) -> Void
+  /// Returns when the page is on its way, so that the process may end. Only the first call has an
+  /// effect.
+  public var show: @Sendable (RedirectPage) async -> Void
 
-  public init(query: String, show: @escaping @Sendable (RedirectPage) -> Void) {
+  public init(query: String, show: @escaping @Sendable (RedirectPage) async -> Void) {
     self.query = query
     self.show = show
   }
