@@ -9,7 +9,9 @@ let package = Package(
     .executable(name: "einlass", targets: ["EinlassCommand"]),
     .executable(name: "einlassctl", targets: ["EinlassControl"]),
     .executable(name: "einlass-sandbox", targets: ["EinlassSandbox"]),
-    .library(name: "Einlass", targets: ["Einlass", "EinlassNetwork", "EinlassStorage"]),
+    .library(
+      name: "Einlass",
+      targets: ["Einlass", "EinlassAuthenticators", "EinlassNetwork", "EinlassStorage"]),
   ],
   dependencies: [
     // The sockets of the sandbox provider. Nothing linked into `einlass` uses a package.
@@ -42,6 +44,8 @@ let package = Package(
     .target(
       name: "EinlassStorage",
       dependencies: ["Einlass", "EinlassCrypto", "EinlassSystem", "CSQLite", "CWALIndex"]),
+    .target(
+      name: "EinlassAuthenticators", dependencies: ["Einlass", "EinlassNetwork", "EinlassStorage"]),
     .target(name: "EinlassRPC", dependencies: ["EinlassJSON", "EinlassSystem"]),
     .target(
       name: "EinlassServer",
@@ -78,7 +82,10 @@ let package = Package(
     .testTarget(name: "EinlassCryptoTests", dependencies: ["EinlassCrypto", "TestSupport"]),
     .testTarget(
       name: "EinlassTests",
-      dependencies: ["Einlass", "EinlassJSON", "EinlassCrypto", "TestSupport"]),
+      dependencies: [
+        "Einlass", "EinlassAuthenticators", "EinlassJSON", "EinlassCrypto", "EinlassSystem",
+        "TestSupport",
+      ]),
     .testTarget(
       name: "EinlassNetworkTests",
       dependencies: ["EinlassNetwork", "Einlass", "CCurl"], exclude: ["Server"]),

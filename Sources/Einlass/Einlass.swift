@@ -54,8 +54,8 @@ public struct Einlass: Sendable {
   /// Returns the account that a request would use and the rule that selects it, without asking the
   /// person.
   ///
-  /// - Parameter kinds: the kinds of prompt that the front end can show. They decide whether an
-  ///   error suggests a sign-in.
+  /// `kinds` has the kinds of prompt that the front end can show. They decide whether an error
+  /// suggests a sign-in.
   public func explain(
     _ request: PerformRequest, asking kinds: Set<Prompt.Kind>, patience: AccountStore.Patience
   ) throws(Problem) -> Explanation {
@@ -129,8 +129,7 @@ public struct Einlass: Sendable {
   /// Repeats a renewal that an ended process had begun, if the application may renew the
   /// credential.
   ///
-  /// - Parameter request: returns a request for the application's credential for a resource, or for
-  ///   none.
+  /// `request` returns a request for the application's credential for a resource, or for none.
   public func finish(
     _ begun: BegunRenewal, _ request: (_ resource: String?) -> CredentialRequest?
   ) async throws(Problem) {
@@ -145,8 +144,8 @@ public struct Einlass: Sendable {
   /// Returns the time of the next background refresh of the application's credential; `nil` for a
   /// credential without an end or without a way to refresh it.
   ///
-  /// - Parameter latest: the time when the credential was last handed out or a refresh was last
-  ///   tried. The descriptor's check period starts there.
+  /// `latest` is the time when the credential was last handed out or a refresh was last tried. The
+  /// descriptor's check period starts there.
   public func nextRefresh(
     _ request: CredentialRequest, since latest: UnixTime
   ) throws(Problem) -> UnixTime? {
@@ -157,6 +156,8 @@ public struct Einlass: Sendable {
   /// supports that. The account stays.
   ///
   /// - Parameters:
+  ///   - account: the account, which keeps its name and grants.
+  ///   - revokes: whether the credentials are revoked at the provider.
   ///   - isRequired: if the provider supports revocation but this process cannot request it, throws
   ///     `authenticatorUnconfigured` or `bindingMismatch` and removes nothing.
   ///   - registration: returns the front end's own registration at a provider, by the provider's

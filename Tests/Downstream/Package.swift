@@ -1,5 +1,5 @@
 // swift-tools-version: 6.2
-// A foreign program that uses the engine directly: the API that it needs must stay public.
+// A program outside the tree that signs in with the library.
 
 import PackageDescription
 

@@ -278,7 +278,7 @@ private final class Client {
   /// Whether bytes have arrived.
   var hasReceived: Bool {
     var byte: UInt8 = 0
-    return recv(number, &byte, 1, Int32(MSG_DONTWAIT.rawValue | MSG_PEEK.rawValue)) == 1
+    return recv(number, &byte, 1, Int32(MSG_DONTWAIT | MSG_PEEK)) == 1
   }
 
   /// Returns the head and as much of the body as it announces, or the received part if the

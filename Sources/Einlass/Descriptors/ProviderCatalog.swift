@@ -51,9 +51,8 @@ public struct ProviderCatalog: Sendable, Equatable {
     return catalog
   }
 
-  /// Reads and checks a catalogue: strict JSON of the shape of `providers.json`.
-  ///
-  /// - Parameter models: The providers that `like` may name.
+  /// Reads and checks a catalogue: strict JSON of the shape of `providers.json`. `like` may
+  /// name the providers of `models`.
   public init(json: [UInt8], models: ProviderCatalog = .none) throws(Fault) {
     for element in try Self.elements(of: json) {
       let provider = try Provider(element.value, at: element.pointer, models: models)

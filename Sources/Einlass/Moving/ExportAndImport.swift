@@ -50,7 +50,10 @@ extension Einlass {
   ///
   /// Throws `accountStoreFailure`; then nothing was changed.
   ///
-  /// - Parameter unknown: the reasons why providers of the file are not in the catalogue, by id.
+  /// - Parameters:
+  ///   - contents: the opened file.
+  ///   - replaces: whether the file's accounts and registrations replace existing ones.
+  ///   - unknown: the reasons why providers of the file are not in the catalogue, by id.
   public func importAccounts(
     _ contents: AccountsFileContents, replaces: Bool, unknown: [String: Problem] = [:]
   ) throws(Problem) -> AccountsImport {

@@ -4,9 +4,7 @@ internal import EinlassJSON
 extension Einlass {
   /// Throws `authenticatorUnconfigured` if there is no registration, or if the application's own
   /// lacks a part. Reads no sealed column, so the store's key is not needed. Throws
-  /// `unknownProvider`.
-  ///
-  /// - Parameter needs: the parts of the registration that the request needs.
+  /// `unknownProvider`. `needs` returns the parts of the registration that the request needs.
   public func requireRegistration(
     _ own: ClientRegistration?, at provider: String,
     needs: (Provider) -> [Provider.RegistrationPart] = { $0.registrationNeeds }

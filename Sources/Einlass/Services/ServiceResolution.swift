@@ -53,9 +53,8 @@ extension Einlass {
   /// if none or several providers serve the address, and `unknownProvider`. A problem with the
   /// account is part of the result.
   ///
-  /// The account is the one of the request, of the service, or of the folder.
-  ///
-  /// - Parameter question: returns the question about an account of this provider.
+  /// The account is the one of the request, of the service, or of the folder. `question` returns the
+  /// question about an account of a provider.
   public func resolve(
     _ request: ServiceRequest, asking kinds: Set<Prompt.Kind>, patience: AccountStore.Patience,
     _ question: (_ provider: String) -> PerformRequest

@@ -34,9 +34,8 @@ extension Einlass {
     }
   }
 
-  /// Throws `accessNotGranted` without a grant.
-  ///
-  /// - Parameter account: `nil` for an account that is not known yet.
+  /// Throws `accessNotGranted` without a grant. `account` is `nil` for an account that is not known
+  /// yet.
   public func requireAccess(
     of application: String, to provider: String, account: Account.ID?
   ) throws(Problem) {

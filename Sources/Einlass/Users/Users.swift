@@ -18,7 +18,7 @@ public struct Users: Sendable {
   public let directory: UserDirectory
   let stretching: ScryptParameters
 
-  /// - Parameter stretching: the cost of new passwords.
+  /// `stretching` is the cost of new passwords.
   public init(
     _ directory: UserDirectory, in einlass: Einlass, stretching: ScryptParameters = .standard
   ) {
@@ -52,9 +52,8 @@ public struct Users: Sendable {
   }
 
   /// Throws the problems of a link or a new proof that are known without a provider, so that no
-  /// person signs in there in vain.
-  ///
-  /// - Parameter linking: the provider of a link; `nil` if it is not known, or for a new proof.
+  /// person signs in there in vain. `provider` is the provider of a link, and `nil` if it is not
+  /// known, or for a new proof.
   public func check(linking provider: String? = nil, to user: User.ID? = nil) throws(Problem) {
     guard let provider else {
       if user == nil { _ = try currentUser() }

@@ -3,9 +3,8 @@ internal import EinlassSystem
 
 extension SQLiteAccountStore {
   /// Returns the audit trail of the store at this path or, with `nil`, of the default store: a JSON
-  /// Lines file beside the store.
-  ///
-  /// - Parameter isDurable: syncs each appended line to disk, so that it survives a power cut.
+  /// Lines file beside the store. `isDurable` syncs each appended line to disk, so that it survives a
+  /// power cut.
   public static func auditLines(path: String? = nil, isDurable: Bool = false) -> AuditLines {
     do throws(Problem) {
       return AuditFile(location: try StoreLocation(path: path), isDurable: isDurable).lines

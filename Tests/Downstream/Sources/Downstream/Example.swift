@@ -1,14 +1,11 @@
 import Einlass
-import EinlassNetwork
-import EinlassStorage
+import EinlassAuthenticators
 
 /// The example of the project's README.md: Tests/Documents compares the two.
-func example(registration: ClientRegistration, asker: Asker) async throws -> PerformResult {
-  let engine = Einlass(
-    catalog: try ProviderCatalog.builtIn(), store: MemoryAccountStore.make(),
-    effects: LiveEffects.make())
-  let result = try await engine.perform(
-    PerformRequest(application: "my-editor", registration: registration, provider: "twitter"),
-    asking: asker)
-  return result
+func example(registration: ClientRegistration) async throws -> TwitterCredentials {
+  let application = Application(
+    "my-editor", registrations: ["twitter": registration], engine: try .systemAccounts())
+  let credentials = try await TwitterAuthenticator(application).perform(
+    grantAccess: { true }, chooseAccount: { usernames in usernames.first })
+  return credentials
 }
