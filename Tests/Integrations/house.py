@@ -107,11 +107,14 @@ class House:
         with urllib.request.urlopen(self.ready["control"].rstrip("/") + "/state") as answer:
             return json.load(answer)
 
-    def count(self, provider, method, path):
-        """Returns the number of requests of this kind that the sandbox has received."""
+    def log(self, provider, method, path):
+        """Returns the requests of this kind that the sandbox has received, oldest first."""
         with urllib.request.urlopen(self.ready["control"].rstrip("/") + "/log") as answer:
             log = json.load(answer)["requests"]
-        return sum([entry["provider"], entry["method"], entry["path"]] == [provider, method, path] for entry in log)
+        return [entry for entry in log if [entry["provider"], entry["method"], entry["path"]] == [provider, method, path]]
+
+    def count(self, provider, method, path):
+        return len(self.log(provider, method, path))
 
     def sign_in(self, provider, *more, user="ada"):
         """Signs in on a terminal, as a person with a browser in which this user allows everything."""

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from house import make_certificate
+from house import make_certificate, token_of
 from programs import git_server, set_up_git
 
 
@@ -69,6 +69,40 @@ def test_an_expired_token_is_refreshed(house, remote):
     second = values(get(house, request(remote))[1])
     assert second["password"] != first and int(second["password_expiry_utc"]) > 0
     assert house.run("git", "ls-remote", remote.address + "/hello.git")[0] == 0
+
+
+@pytest.fixture
+def spent(house, remote):
+    """Signs in and makes a commit. Returns the account's access token, which has run out by then."""
+    house.change({"gitlab": {"behaviour": {"accessSeconds": 2}}})
+    house.sign_in("gitlab")
+    house.allow("git", "gitlab")
+    (token,) = house.state()["gitlab"]["tokens"]
+    house.change({"gitlab": {"behaviour": {"accessSeconds": 7200}, "tokens": {token: {"expiresAt": 1}}}})
+    assert remote.person(token) is None
+    for command in ("init -q", "commit -q --allow-empty -m a"):
+        assert house.run("git", *command.split())[0] == 0
+    return token
+
+
+def grants(house):
+    return [entry["form"]["grant_type"] for entry in house.log("gitlab", "POST", "/oauth/token")]
+
+
+@pytest.mark.parametrize("can_refresh", [True, False], ids=["refreshed", "control: the refresh token is revoked"])
+def test_a_push_uses_the_token_that_einlass_has_refreshed(house, remote, spent, can_refresh, tmp_path):
+    if not can_refresh:
+        house.change({"gitlab": {"families": None}})
+    code, _, errors = house.run("git", "push", "-q", remote.address + "/hello.git", "HEAD:main")
+    pushed = house.run("git", "--git-dir", str(tmp_path / "srv/hello.git"), "rev-parse", "-q", "--verify", "main")[1]
+    assert grants(house) == ["authorization_code", "refresh_token"]
+    if not can_refresh:
+        assert code == 128 and pushed == "" and remote.schemes == [] and "einlassctl sign-in" in errors
+        return
+    assert code == 0 and pushed == house.run("git", "rev-parse", "HEAD")[1], errors
+    received = {token_of(header)[1] for _, _, header in remote.seen if header}
+    assert received == set(house.state()["gitlab"]["tokens"]) - {spent}
+    assert ("POST", "/hello.git/git-receive-pack") in [request[:2] for request in remote.seen]
 
 
 @pytest.mark.parametrize("provider", ["forgejo", "gitea"])
