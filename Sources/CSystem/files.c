@@ -48,23 +48,9 @@ int csystem_rename_new(int directory, const char *from, const char *to) {
   return unlinkat(directory, from, 0) == 0 ? 0 : errno;
 }
 
-int csystem_is_network_file_system(int descriptor) {
+unsigned int csystem_file_system_type(int descriptor) {
   struct statfs information;
-  if (fstatfs(descriptor, &information) != 0) return 0;
-  switch ((unsigned int)information.f_type) {
-    case 0x6969:      // NFS
-    case 0x517B:      // SMB
-    case 0xFE534D42:  // SMB 2
-    case 0xFF534D42:  // CIFS
-    case 0x5346414F:  // AFS
-    case 0x00C36400:  // Ceph
-    case 0x0BD00BD0:  // Lustre
-    case 0x73757245:  // Coda
-    case 0x564C:      // NCP
-      return 1;
-    default:
-      return 0;
-  }
+  return fstatfs(descriptor, &information) == 0 ? (unsigned int)information.f_type : 0;
 }
 
 long long csystem_monotonic_milliseconds(void) {

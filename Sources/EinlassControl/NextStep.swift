@@ -18,6 +18,11 @@ struct NextStep: Equatable {
   static let openingTheStore = NextStep(
     "Provide the key or passphrase of this store. Its key slots:", "store", "slots")
 
+  /// The step for a store on a file system that other machines may have.
+  static let localDisk = NextStep(
+    "Move it to a disk of this machine, and name it with --store. Programs in containers mount its folder from there, or get the pipe to einlass forwarded."
+  )
+
   /// Returns the step for a store key that does not open. Some messages already contain the remedy.
   static func opening(_ message: String) -> NextStep {
     if message.hasSuffix("start afresh.") {

@@ -187,8 +187,7 @@ extension Refusal {
     case "decryptFailed" where data["account"] != nil:
       NextStep("Add that account again:", "accounts", "add", "--replace")
     case "decryptFailed": NextStep("Start the command again with the passphrase of that file.")
-    case "unsupportedFileSystem":
-      NextStep("Move it to a disk of this machine, and name it with --store.")
+    case "unsupportedFileSystem": .localDisk
     default: nil
     }
   }

@@ -1,4 +1,3 @@
-internal import CSystem
 internal import Glibc
 
 /// The attributes of a file that its safety depends on.
@@ -42,10 +41,6 @@ public struct FileStatus: Sendable, Equatable {
     var information = stat()
     guard unsafe fstat(descriptor, &information) == 0 else { return nil }
     return FileStatus(information)
-  }
-
-  static func isNetworkFileSystem(_ descriptor: Int32) -> Bool {
-    csystem_is_network_file_system(descriptor) != 0
   }
 
   private init(_ information: stat) {

@@ -34,6 +34,6 @@ extension FileLock {
 
 extension FileStatus.Identity {
   // makedev(3)
-  fileprivate var majorDevice: UInt64 { device >> 8 & 0xFFF | device >> 32 & ~0xFFF }
-  fileprivate var minorDevice: UInt64 { device & 0xFF | device >> 12 & 0xFFFF_FF00 }
+  var majorDevice: UInt64 { device >> 8 & 0xFFF | device >> 32 & ~0xFFF }
+  var minorDevice: UInt64 { device & 0xFF | device >> 12 & 0xFFFF_FF00 }
 }

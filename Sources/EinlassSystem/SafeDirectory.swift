@@ -62,8 +62,8 @@ public struct SafeDirectory: ~Copyable, Sendable {
   /// Whether files can be created and removed in it now.
   public var isWritable: Bool { unsafe faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0 }
 
-  /// Whether it is on a network file system.
-  public var isOnNetwork: Bool { FileStatus.isNetworkFileSystem(descriptor) }
+  /// Whether its file system may have other users than this kernel.
+  public var isOnNetwork: Bool { FileSystem.isOnNetwork(descriptor) }
 
   /// Returns the absolute path of an entry.
   public func path(of name: String) -> String { path == "/" ? "/\(name)" : "\(path)/\(name)" }

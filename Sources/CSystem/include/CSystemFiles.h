@@ -24,8 +24,8 @@ int csystem_close_range(unsigned int first, unsigned int last);
 /// Renames without replacing. Returns EEXIST if the new name is taken.
 int csystem_rename_new(int directory, const char *from, const char *to);
 
-/// Returns whether the descriptor is on a network file system.
-int csystem_is_network_file_system(int descriptor);
+/// Returns the type of the descriptor's file system (f_type of fstatfs(2)), or 0.
+unsigned int csystem_file_system_type(int descriptor);
 
 /// CLOCK_MONOTONIC in milliseconds, for deadlines.
 long long csystem_monotonic_milliseconds(void);

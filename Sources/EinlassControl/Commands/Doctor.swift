@@ -80,6 +80,14 @@ struct Doctor: ServerCommand {
     guard let store = console.greeting["store"] else { return [] }
     if let problem = store["problem"] { return [Finding("store", problem)] }
     let status = try console.call("store.status")
+    if let file = status["path"]?.string, FileSystem.isOnNetwork(nearest: file) {
+      return [
+        Finding(
+          "store", .wrong,
+          "\(file) is on a file system that other machines may have, so nothing can be added, changed or renewed",
+          .localDisk)
+      ]
+    }
     guard status["exists"]?.bool != false else {
       return [
         Finding(

@@ -67,7 +67,7 @@ struct StoreOpening {
     if case .older = try StoreCheck.run(on: connection, knows: migrations) { throw reason }
     return OpenStore(
       connection: connection, identity: try identity(in: directory), lock: lock,
-      isReadOnly: !canWrite(in: directory), keys: keys)
+      isReadOnly: !canWrite(in: directory) || directory.isOnNetwork, keys: keys)
   }
 
   /// Opens or creates the store, migrates it, and holds the exclusive lock. Returns `nil` if there
@@ -103,7 +103,8 @@ struct StoreOpening {
       connection: connection, identity: try identity(in: directory), lock: lock, keys: keys)
   }
 
-  /// Throws `readOnly` for a store, or the place of a new one, that cannot be written now.
+  /// Throws `readOnly` or `unsupportedFileSystem` for a store, or the place of a new one, that cannot
+  /// be written now.
   func requireWritable() throws(Problem) {
     let directory = try FileProblem.store { () throws(FileError) in
       try SafeDirectory.open(location.directory)
@@ -114,6 +115,9 @@ struct StoreOpening {
       }
     } else if !SafeDirectory.canMake(location.directory) {
       throw SQLiteProblem.readOnly("\(location.directory)/\(location.name)")
+    }
+    guard !FileSystem.isOnNetwork(nearest: location.directory) else {
+      throw SQLiteProblem.unsupportedFileSystem("\(location.directory)/\(location.name)")
     }
   }
 
