@@ -23,6 +23,8 @@ struct Options: Equatable {
   /// The path of the program for prompts that the front end cannot show.
   var prompter: String?
   var finishes = false
+  /// Whether the front end runs on another machine or in another container.
+  var isForwarded = false
   /// `nil` lets the first bytes of the input decide.
   var framing: Framing?
   var logLevel = "warning"
@@ -66,6 +68,7 @@ struct Options: Equatable {
       case "--trace": trace = try value()
       case "--answers": answers = try value()
       case "--finish" where inline == nil: finishes = true
+      case "--forwarded" where inline == nil: isForwarded = true
       case "--framing":
         framing = Framing(rawValue: try value())
         guard framing != nil else { throw UsageError("--framing needs lines or headers") }
@@ -164,6 +167,8 @@ extension Options {
       --prompter PATH      a program for prompts that the front end cannot show (also `prompter` of
                            the configuration file)
       --finish             at the end of input, finish the open requests before the exit
+      --forwarded          the front end runs on another machine or in a container: its processId is
+                           ignored
       --framing FRAMING    lines, or headers as in the Language Server Protocol (default: as the first
                            bytes of the input)
       --log-level LEVEL    error, warning (default), info or debug; to standard error

@@ -69,6 +69,7 @@ struct Wiring {
   ) throws -> Int32 {
     var options = Peer.Options()
     options.finishesWork = finishes
+    options.watchesProcesses = !self.options.isForwarded
     options.framing = framing
     options.log = try log()
     options.trace = try trace()

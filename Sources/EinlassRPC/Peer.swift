@@ -13,6 +13,8 @@ public final class Peer: Sendable {
     /// Whether requests that were read before the end of input run to their end. Otherwise the end
     /// of input cancels them.
     public var finishesWork = false
+    /// Whether the client's process ids are those of this machine.
+    public var watchesProcesses = true
     /// Returns the schema for a `Schema.reference`. A start makes no schema that it does not need.
     public var components: Components = { _ in nil }
     /// Returns the notifications of the server. A trace hides the parameters of all others.
@@ -130,8 +132,9 @@ extension Peer {
   }
 
   /// Cancels all requests and ends the connection when this process ends. Returns `false` if there
-  /// is no such process.
+  /// is no such process. Does nothing for a client elsewhere.
   public func watchProcess(_ process: Int32) -> Bool {
+    guard options.watchesProcesses else { return true }
     do {
       try watchedProcess.withLock { watched throws(SystemError) in
         watched = try ProcessDescriptor(process)

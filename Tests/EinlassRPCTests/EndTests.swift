@@ -288,4 +288,13 @@ struct EndTests {
       #expect(!session.peer.watchProcess(Int32.max))
     }
   }
+
+  @Test("The process id of a client elsewhere is ignored")
+  func watchesNobodyElsewhere() async throws {
+    var options = Peer.Options()
+    options.watchesProcesses = false
+    try await Session.with([], options) { session in
+      #expect(session.peer.watchProcess(Int32.max))
+    }
+  }
 }

@@ -268,7 +268,6 @@ def listening(host, text):
 @pytest.fixture
 def connect(host):
     """The path of the page's program for the container."""
-    write(host.programs / "einlass-forwarded", block(SOCKET, "#!/bin/bash"))
     return str(write(host.programs / "einlass-connect", block(SOCKET, "#!/bin/sh")))
 
 
@@ -325,11 +324,11 @@ def test_each_connection_has_an_einlass_which_ends_with_it(host, forwarded, conn
 
 @needs("socat")
 @of("bwrap")
-@pytest.mark.parametrize("program", ["einlass-forwarded", "einlass"])
-def test_the_process_id_of_a_front_end_elsewhere_counts_only_without_the_program(host, connect, name, program):
-    with listening(host, filled(block(SOCKET, "mkdir"), [("einlass-forwarded", program)])):
+@pytest.mark.parametrize("option", [" --forwarded", ""])
+def test_the_process_id_of_a_front_end_elsewhere_counts_only_without_the_option(host, connect, name, option):
+    with listening(host, filled(block(SOCKET, "mkdir"), [(" --forwarded", option)])):
         text = in_container(name, connect, connect)
-        if program == "einlass-forwarded":
+        if option:
             with session(host, text, processId=2**31 - 1) as client:
                 assert client.request("accounts.list")["accounts"]
         else:
@@ -385,9 +384,9 @@ def ssh(host, connect, tmp_path):
     public = {key: " ".join((tmp_path / f"{key}.pub").read_text().split()[:2]) for key in ("host", "narrow", "wide")}
     # The shell of the user has another home folder.
     program = write(host.programs / "at-the-desk", "#!/bin/sh\n" + "".join(
-        f"export {name}='{host.environment[name]}'\n" for name in ("HOME", "PATH")) + "exec einlass-forwarded\n")
+        f"export {name}='{host.environment[name]}'\n" for name in ("HOME", "PATH")) + 'exec einlass "$@"\n')
     line = filled(block(SSH, "restrict"), [
-        (".local/bin/einlass-forwarded", str(program)), ("ssh-ed25519 AAAA…", public["narrow"])])
+        (".local/bin/einlass", str(program)), ("ssh-ed25519 AAAA…", public["narrow"])])
     (tmp_path / "authorized").write_text(line + public["wide"] + "\n")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
