@@ -26,6 +26,8 @@ let notifications: [NotificationDescriptor] = [
       .optional("created", .boolean, "As in the result of accounts.signIn."),
       .optional("emailVerified", .boolean, "As in the result of accounts.signIn."),
       .optional("profile", .map(.any, hasAnyNames: true), "As in the result of accounts.signIn."),
+      .optional("provider", .identifier, "As in the result of accounts.signIn."),
+      .optional("resource", .string(maxBytes: nil), "As in the result of accounts.signIn."),
       .optional("credential", .reference("Credential"), "After success: the credential."),
       .optional("error", .reference("Error"), "After a failure: the error."),
     ]),

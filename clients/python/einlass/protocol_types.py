@@ -1873,6 +1873,8 @@ class AuthCompletedParams(AuthCompletedParamsAlways, total=False):
     created: bool
     emailVerified: bool
     profile: Dict[str, Any]
+    provider: str
+    resource: str
     credential: Credential
     error: Error
 

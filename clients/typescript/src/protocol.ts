@@ -2717,6 +2717,10 @@ export interface AuthCompletedParams {
   emailVerified?: boolean;
   /** As in the result of accounts.signIn. */
   profile?: Record<string, unknown>;
+  /** As in the result of accounts.signIn. */
+  provider?: string;
+  /** As in the result of accounts.signIn. */
+  resource?: string;
   /** After success: the credential. */
   credential?: Credential;
   /** After a failure: the error. */
