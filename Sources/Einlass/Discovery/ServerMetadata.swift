@@ -68,13 +68,17 @@ struct ServerMetadata: Equatable {
     }
   }
 
-  /// Reads a document fetched for this issuer. The comparison is exact, so an additional slash
-  /// makes another issuer.
+  /// Reads a document fetched for this issuer. The comparison is exact, but for the slash of an empty
+  /// path (RFC 3986 section 6.2.3), because some resources add it to the issuers that they name.
   init(_ document: JSONValue?, issuer expected: String) throws(Fault) {
     guard let object = document?.object else { throw .member("document") }
     guard let issuer = object["issuer"]?.string else { throw .member("issuer") }
-    guard sameBytes(issuer, expected) else { throw .foreignIssuer }
     let home = try? WebAddress.parse(expected)
+    let isRoot = home?.path == "/" || home?.path == ""
+    guard
+      sameBytes(issuer, expected)
+        || isRoot && (sameBytes(issuer + "/", expected) || sameBytes(issuer, expected + "/"))
+    else { throw .foreignIssuer }
     func address(_ name: String, in group: JSONValue? = document) throws(Fault) -> WebAddress? {
       guard let value = group?[name], !value.isNull else { return nil }
       guard let text = value.string else { throw .member(name) }

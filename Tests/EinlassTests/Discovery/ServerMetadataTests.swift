@@ -162,6 +162,23 @@ import Testing
   }
 
   @Test(
+    "The slash of an empty path makes no other issuer, and a second one does",
+    arguments: [
+      ("https://a.example", "https://a.example/", true),
+      ("https://a.example/", "https://a.example", true),
+      ("https://a.example", "https://a.example//", false),
+      ("https://a.example", "https://a.example.evil", false),
+      ("https://a.example/t", "https://a.example/t/", false),
+    ])
+  func rootSlash(expected: String, named: String, isSame: Bool) throws {
+    let document: JSONValue = [
+      "issuer": .string(named), "token_endpoint": "https://a.example/token",
+    ]
+    let metadata = try? ServerMetadata(document, issuer: expected)
+    #expect(metadata?.issuer == (isSame ? named : nil))
+  }
+
+  @Test(
     "An address that must not be opened is refused", arguments: WebAddressTests.hostile)
   func hostile(text: String) {
     for member in [
