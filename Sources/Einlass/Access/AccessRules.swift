@@ -124,7 +124,7 @@ enum AccessRules {
     guard let before else { return grant }
     guard before.state == .granted, let accounts = before.accounts, !accounts.contains(account),
       accounts.count < AccessGrant.accountsLimit, before.includes.isEmpty,
-      before.permissions == grant.permissions, before.audience == grant.audience
+      before.permissions.sorted() == grant.permissions.sorted(), before.audience == grant.audience
     else { return nil }
     grant.accounts = accounts + [account]
     return grant

@@ -332,6 +332,9 @@ struct AccessRulesTests {
     #expect(joined(first) == nil)
     #expect(joined(before) { $0.permissions = ["email"] } == nil)
     #expect(joined(before) { $0.audience = .everyone } == nil)
+    before.permissions = ["email", "friends"]
+    #expect(joined(before) { $0.permissions = ["friends", "email"] } != nil)
+    before.permissions = first.permissions
     for (count, joins) in [(99, true), (100, false)] {
       before.accounts = (0..<count).map { Account.ID(rawValue: "a_\($0)") }
       #expect((joined(before) != nil) == joins)
