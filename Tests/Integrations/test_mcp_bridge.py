@@ -5,6 +5,7 @@
 """
 import asyncio
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -427,8 +428,36 @@ def python(code, executable=sys.executable):
     return done.returncode, done.stdout + done.stderr
 
 
-def test_the_models_of_messages_are_not_loaded():
-    assert python("import sys, einlass.mcp_transport; print('mcp_types._types' in sys.modules)") == (0, "False\n")
+def test_the_models_of_messages_and_pydantic_are_not_loaded():
+    code = "import sys, einlass.mcp_transport; print({'mcp_types._types', 'pydantic_core'} & {*sys.modules})"
+    assert python(code) == (0, "set()\n")
+
+
+MEMBERS = ['"method": "m"', '"id": 1', '"id": "1"', '"id": null', '"id": 1.0', '"id": true', '"params": {"a": [1.10]}',
+           '"params": null', '"params": []', '"result": {}', '"result": {"a": NaN, "b": "\\u00e4\\ud83d\\ude00"}',
+           '"result": 1', '"error": {"code": 1, "message": "ä", "data": null}', '"error": {"code": 1}',
+           '"error": {"code": 1, "message": 1}', '"more": 1']
+
+
+def test_messages_are_read_and_written_as_by_pydantic():
+    texts = [f'{{"jsonrpc": {version}, {", ".join(some)}}}' for version in ('"2.0"', "2.0") for count in (1, 2, 3)
+             for some in itertools.combinations(MEMBERS, count)]
+    texts += ["", "{", "[]", "1", "{}", '{"method": "m"}', '{"jsonrpc": "2.0", "method": "\\ud800"}',
+              '{"jsonrpc": "2.0", "method": "m", "params": {"a": ' + "[" * 2000 + "]" * 2000 + "}}"]
+    code = f"""
+from mcp_types.jsonrpc import jsonrpc_message_adapter
+for text in {texts!r}:
+    try:
+        read = jsonrpc_message_adapter.validate_json(text, by_name=False)
+    except ValueError:
+        print(None)
+    else:
+        print(type(read).__name__, read.model_dump(by_alias=True, mode="json", exclude_unset=True),
+              read.model_dump_json(by_alias=True, exclude_unset=True))
+"""
+    own, whole = (python(f"import {module}{code}") for module in ("einlass.mcp_parts", "mcp"))
+    assert own == whole and own[0] == 0
+    assert all(own[1].count(kind) > 5 for kind in ("None\n", "Request", "Response", "Notification", "Error"))
 
 
 def test_another_version_of_the_package_is_loaded_whole():
