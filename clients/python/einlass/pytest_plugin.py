@@ -9,12 +9,14 @@ The fixture `einlass` has a store of its own, einlass-sandbox as every provider,
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
+import threading
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -25,12 +27,16 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
 import pytest
 
-from .client import Answer, Client, PromptFunction
+from .client import Answer, Client, EinlassError, PromptFunction
 from .find import find_einlass
 
-KINDS = ("grantAccess", "selectAccount", "confirmAccount", "replaceAccount", "openURL", "deviceCode",
+KINDS = ("grantAccess", "selectAccount", "confirmAccount", "replaceAccount", "openURL", "deviceCode", "enterVerifier",
          "enterPassphrase", "enterPassword", "trustCertificate")
 PATIENCE = 30  # seconds
+
+
+class PageError(Exception):
+    """A page of the sandbox shows an error, so that nobody can sign in there."""
 
 
 class Person:
@@ -43,24 +49,49 @@ class Person:
         self.presses = "allow"
         #: By kind of prompt: an answer, or a function that returns one, in place of the usual one.
         self.says: Dict[str, Any] = {}
-        #: The prompts so far.
+        #: The prompts so far, without the question for an address that the browser brings back by itself.
         self.asked: List[Dict[str, Any]] = []
-        self._ended_on = ("", "")  # address and text of the last page
+        #: The last failure of an answer, for example a PageError. `Einlass.client` raises it.
+        self.problem: Optional[Exception] = None
+        self._ended_on: Optional[Tuple[str, str]] = None  # address and text of the last page, until they are entered
+        self._page = threading.Condition()  # guards it
 
     def prompts(self, *kinds: str) -> Dict[str, PromptFunction]:
-        """Returns a function for each of these kinds of prompt; by default for all except enterVerifier."""
+        """Returns a function for each of these kinds of prompt; by default for all."""
         return dict.fromkeys(kinds or KINDS, self.answer)
 
     def answer(self, prompt: Dict[str, Any]) -> Answer:
         """Answers a prompt as this person does."""
-        self.asked.append(prompt)
         kind = str(prompt["kind"])
+        if prompt.get("expects") != "redirectURL":
+            self.asked.append(prompt)
         said = self.says.get(kind, getattr(self, "_" + kind, True))
-        answer: Answer = said(prompt) if callable(said) else said
+        try:
+            answer: Answer = said(prompt) if callable(said) else said
+        except Exception as problem:
+            self.problem = problem
+            raise
         return answer
 
     def open(self, address: str, code: Optional[str] = None) -> bool:
-        """Opens the page of a provider, enters the code if there is one, and presses the button."""
+        """Opens the page of a provider, enters the code if there is one, and presses the button. Raises PageError."""
+        self._visit(address, code)
+        return True
+
+    def _visit(self, address: str, code: Optional[str]) -> str:
+        """Returns the address of the last page."""
+        page = text = ""
+        with self._page:
+            self._ended_on = None
+        try:
+            page, text = self._press(address, code)
+        finally:
+            with self._page:
+                self._ended_on = (page, text)
+                self._page.notify_all()
+        return page
+
+    def _press(self, address: str, code: Optional[str]) -> Tuple[str, str]:
         page, text = visit(address)
         if form := Form.of(text):
             people = [value for value, name in form.people if name.startswith(self.name)]
@@ -68,19 +99,24 @@ class Person:
                 raise LookupError(f"{self.name} is not among {', '.join(name for _, name in form.people)}")
             entries = {"user": people[0], "decision": self.presses, **({"user_code": code} if code else {})}
             page, text = visit(page, entries)
-        self._ended_on = (page, text)
-        return True
+        return page, text
 
     def _openURL(self, prompt: Mapping[str, Any]) -> Answer:
-        self.open(prompt["url"])
-        return {"redirectURL": self._ended_on[0]} if prompt.get("returningTo") else True
+        page = self._visit(prompt["url"], None)
+        return {"redirectURL": page} if prompt.get("returningTo") else True
 
     def _deviceCode(self, prompt: Mapping[str, Any]) -> Answer:
         return self.open(prompt["verificationUri"], prompt["userCode"])
 
     def _enterVerifier(self, prompt: Mapping[str, Any]) -> Answer:
-        number = re.search(r"\b\d{6,}\b", self._ended_on[1])
-        return {"text": number[0] if number and prompt["expects"] == "pin" else self._ended_on[0]}
+        with self._page:  # the page may be open still, because both prompts open at once
+            if not self._page.wait_for(lambda: self._ended_on, 0 if prompt.get("again") else PATIENCE):
+                return None
+            (page, text), self._ended_on = self._ended_on or ("", ""), None
+        if prompt["expects"] != "pin":
+            return {"text": page}
+        number = re.search(r"\b\d{6,}\b", text)
+        return {"text": number[0]} if number else None
 
     def _selectAccount(self, prompt: Mapping[str, Any]) -> Answer:
         own = [one for one in prompt["accounts"] if str(one.get("displayName")).startswith(self.name)]
@@ -117,19 +153,48 @@ class Form(HTMLParser):
             self._value = None
 
 
-_browser = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+class Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows redirects on this machine. Another one is the address on which the browser ends, without the network."""
+
+    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+        if urllib.parse.urlsplit(newurl).hostname not in ("127.0.0.1", "localhost"):
+            return None
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+_browser = urllib.request.build_opener(urllib.request.ProxyHandler({}), Redirects)
 
 
 def visit(address: str, form: Optional[Mapping[str, str]] = None) -> Tuple[str, str]:
-    """Returns the address and the text of the page on which a browser ends."""
+    """Returns the address and the text of the page on which a browser ends. Raises PageError for a page of this server
+    that shows an error."""
     try:
         with _browser.open(address, urllib.parse.urlencode(form).encode() if form else None, PATIENCE) as page:
             return page.geturl(), page.read().decode("utf-8", "replace")
     except urllib.error.HTTPError as page:  # a page too, or a redirect to the address scheme of an application
         with page:
-            return page.headers.get("Location") or page.geturl() or address, page.read().decode("utf-8", "replace")
+            text, ended = page.read().decode("utf-8", "replace"), page.headers.get("Location")
+        if not ended and urllib.parse.urlsplit(page.url).netloc == urllib.parse.urlsplit(address).netloc:
+            words = html.unescape(" ".join(re.sub(r"(?s)<head.*?</head>|<[^>]*>", " ", text).split()))
+            raise PageError(f"{page.url.partition('?')[0]} shows an error ({page.code}): {words[:300]}") from None
+        return ended or page.url, text
     except ConnectionError:  # the test has ended einlass before its last page was there
         return address, ""
+
+
+class PersonsClient(Client):
+    """A client for a person. A request raises the failure of the person in place of the error that follows from it."""
+
+    person: Person
+
+    def request(self, *arguments: Any, **named: Any) -> Any:
+        try:
+            return super().request(*arguments, **named)
+        except EinlassError as error:
+            problem, self.person.problem = self.person.problem, None
+            if problem:
+                raise problem from error
+            raise
 
 
 class Einlass:
@@ -145,7 +210,8 @@ class Einlass:
 
     def client(self, application: str = "test", *kinds: str, **params: Any) -> Client:
         """Returns a client that has introduced itself as this application, and whose prompts the person answers."""
-        client = Client(prompts=self.person.prompts(*kinds))
+        client = PersonsClient(prompts=self.person.prompts(*kinds))
+        client.person = self.person
         self._clients.append(client)
         client.initialize(application, **params)
         return client

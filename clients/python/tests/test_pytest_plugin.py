@@ -18,6 +18,7 @@ import asyncio, json, os, urllib.request, webbrowser
 import pytest
 from einlass import Client, EinlassError
 from einlass.aio import AsyncClient
+from einlass.pytest_plugin import PageError
 from einlass.tokens import TokenSource
 
 WISH = {"provider": "github", "selection": "whenMany", "signIn": "ifNeeded"}
@@ -81,9 +82,30 @@ def test_the_person_chooses_the_own_account(einlass):
     assert [prompt["kind"] for prompt in einlass.person.asked] == ["grantAccess", "selectAccount"]
 
 
-def test_the_number_on_a_page_and_the_address_of_an_application(einlass):
-    with einlass.client("editor", "openURL", "enterVerifier") as client:
-        assert client.request("accounts.signIn", {"provider": "twitter", "flowKind": "oauth1"})["created"]
+def test_the_number_on_a_page(einlass):
+    async def main():
+        async with AsyncClient(prompts=einlass.person.prompts()) as client:
+            await client.initialize("program")
+            return (await client.request("accounts.signIn", {"provider": "twitter"}))["created"]
+
+    assert einlass.sign_in("twitter")
+    einlass.person.name = "Grace"
+    assert asyncio.run(main())
+    assert [prompt["kind"] for prompt in einlass.person.asked] == ["openURL", "enterVerifier"] * 2
+    einlass.person.presses = "deny"
+    with pytest.raises(EinlassError, match="userCanceled"):
+        einlass.sign_in("twitter")
+
+
+def test_a_page_with_an_error_ends_the_sign_in(einlass):
+    with einlass.client("editor", "openURL") as client:  # the sandbox knows no redirect address of this application
+        with pytest.raises(PageError, match="authorize shows an error .400.: .*The application is not registered here"):
+            client.request("accounts.signIn", {"provider": "twitter"})
+        assert client.request("accounts.signIn", {"provider": "github"})["created"]
+
+
+def test_the_address_of_an_application_or_of_another_machine(einlass):
+    assert einlass.sign_in("apple")
     own = "com.example.editor:/callback"
     einlass.change({"spotify": {"applications": {"demo-spotify": {"redirects": [own], "secret": None}}}})
     registration = {"spotify": {"clientId": "demo-spotify", "redirect": own}}
