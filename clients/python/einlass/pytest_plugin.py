@@ -254,10 +254,17 @@ def find_sandbox() -> str:
 @pytest.fixture(scope="session")
 def einlass_sandbox() -> Iterator[Dict[str, Any]]:
     """The first line of a running einlass-sandbox."""
-    with subprocess.Popen([find_sandbox()], stdout=subprocess.PIPE, text=True) as process:
+    program = find_sandbox()
+    with subprocess.Popen([program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            yield json.loads(process.stdout.readline())
+            try:
+                ready = json.loads(process.stdout.readline())
+            except ValueError:
+                ready = None
+            if not isinstance(ready, dict) or "control" not in ready:
+                raise RuntimeError(f"{program} is no einlass-sandbox. Correct the variable EINLASS_SANDBOX, or remove it.")
+            yield ready
         finally:
             process.terminate()
 

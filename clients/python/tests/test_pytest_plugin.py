@@ -180,6 +180,19 @@ def test_without_a_sandbox_the_variable_is_named(tmp_path, monkeypatch):
     assert pytest_plugin.find_sandbox() == str(tmp_path / "einlass-sandbox")
 
 
+@pytest.mark.parametrize("said", ["", "no JSON", "[]"])
+def test_another_program_is_no_sandbox(pytester, monkeypatch, said):
+    program = pytester.path / "einlass-sandbox"
+    program.write_text(f"#!/bin/sh\nexec echo '{said}'\n")
+    program.chmod(0o700)
+    monkeypatch.setenv("EINLASS", "/bin/true")
+    monkeypatch.setenv("EINLASS_SANDBOX", str(program))
+    pytester.makepyfile("def test(einlass): pass")
+    result = pytester.runpytest("-p", "einlass.pytest_plugin", "-p", "no:cacheprovider")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([f"*RuntimeError: {program} is no einlass-sandbox.*variable EINLASS_SANDBOX*"])
+
+
 def test_the_plugin_is_an_entry_point():
     text = (Path(__file__).parents[1] / "pyproject.toml").read_text()
     assert '[project.entry-points.pytest11]\neinlass = "einlass.pytest_plugin"\n' in text
