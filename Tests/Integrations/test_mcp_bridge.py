@@ -421,6 +421,36 @@ def test_after_a_refused_page_the_bridge_opens_no_other(resource, house):
     run(talk())
 
 
+def test_the_words_of_the_provider_are_shown(resource, house):
+    (house.folder / "bin/xdg-open").write_text('#!/bin/sh\nexec curl -sSL -o /dev/null "$1"\n')
+    words = {"code": "invalid_scope", "text": "Client was not registered with scope nosuch"}
+    shown = "They say: code invalid_scope, text Client was not registered with scope nosuch."
+
+    async def talk():
+        async with resource("--sign-in", "--scope", "nosuch") as session:
+            with pytest.raises(MCPError, match=re.escape(shown)) as failure:
+                await session.initialize()
+            assert failure.value.error.data == {"reason": "providerFailure", "serverError": words}
+
+    run(talk())
+    command = [sys.executable, "-m", "einlass", "mcp", "--scope=nosuch", resource.address]
+    with house.on_terminal(*command, **ENVIRONMENT) as terminal:
+        assert terminal.end() == 1 and shown in terminal.shown
+
+
+def test_a_server_that_names_no_provider_becomes_a_service(house):
+    house.sign_in("gitlab")
+    house.allow("mcp", "gitlab")
+    with open_gate(house.origin("gitlab") + "/api/v4/user", None) as gate:
+        address = gate.address + "/mcp"
+        with house.on_terminal(sys.executable, "-m", "einlass", "mcp", address, **ENVIRONMENT) as terminal:
+            assert terminal.end() == 1
+        command = terminal.shown.partition("run on a terminal: ")[2].split()
+        assert command == ["einlassctl", "services", "add", address, "PROVIDER"], terminal.shown
+        house.do(*command[1:-1], "gitlab", "--yes")
+        Bridges(house, address).on_terminal(sys.executable, "-m", "einlass", "mcp", address)
+
+
 # The import of parts.
 
 def python(code, executable=sys.executable):

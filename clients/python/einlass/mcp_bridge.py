@@ -98,20 +98,25 @@ class Accounts(TokenSource):
         return {"address": without_query(self.options.url), **working_folder(), **account}
 
     def with_next_step(self, error: EinlassError, scopes: Sequence[str] = ()) -> EinlassError:
-        """Returns the error with the command that mends it in its message."""
+        """Returns the error with the provider's own words and the command that mends it in its message."""
         from .next_steps import NEXT_STEPS, filled  # only here, because the start must be quick
 
         if sign_in_helps(error):
             step = f"Run on a terminal: {self.command(scopes)}"
         elif error.reason == "serverGone":
             step = "Run on a terminal: einlassctl doctor"
+        elif error.reason == "providerFailure" and "provider" not in error.data:  # the server names no provider itself
+            add = shlex.join(["einlassctl", "services", "add", without_query(self.options.url), "PROVIDER"])
+            step = f"If you know the provider of its tokens, run on a terminal: {add}"
         else:
             named = naming_command(error, self.application, self.options.url)
             if named is not error or error.reason not in NEXT_STEPS:
                 return named
             files = argparse.Namespace(application=self.application, store=None, config=None, key_file=None)
             step = filled(NEXT_STEPS[error.reason], error.data, files)
-        return EinlassError(error.code, error.reason, error.data, f"{error.message} {step}")
+        words = error.data.get("serverError") or {}
+        said = f"They say: {', '.join(f'{name} {value}' for name, value in words.items())}. " if words else ""
+        return EinlassError(error.code, error.reason, error.data, f"{error.message} {said}{step}")
 
     def command(self, scopes: Sequence[str]) -> str:
         """Returns this program's command that signs in, to copy."""

@@ -132,7 +132,8 @@ def missing_scopes(response: httpx2.Response) -> Optional[List[str]]:
 
 def refusal(request: httpx2.Request, problem: EinlassError) -> httpx2.Response:
     """Returns an answer with the problem. The transport gives it the id of its request."""
-    error = {"code": problem.code or -32000, "message": clean(problem.message), "data": {"reason": problem.reason}}
+    data = {name: problem.data[name] for name in ("serverError",) if name in problem.data}
+    error = {"code": problem.code or -32000, "message": clean(problem.message), "data": {"reason": problem.reason, **data}}
     status = 502 if problem.reason == "networkFailure" else 401
     return httpx2.Response(status, json={"jsonrpc": "2.0", "id": None, "error": error}, request=request)
 
