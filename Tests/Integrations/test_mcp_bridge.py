@@ -438,6 +438,15 @@ def test_the_words_of_the_provider_are_shown(resource, house):
         assert terminal.end() == 1 and shown in terminal.shown
 
 
+def test_in_an_ssh_session_the_person_opens_the_page(resource, house):
+    command = [sys.executable, "-m", "einlass", "mcp", resource.address]
+    with house.on_terminal(*command, **ENVIRONMENT, SSH_CONNECTION="1") as terminal:
+        terminal.wait_for("Open it yourself:")
+        terminal.type("\x03")
+        assert terminal.end() == 1
+    assert pages(resource) == []
+
+
 def test_a_server_that_names_no_provider_becomes_a_service(house):
     house.sign_in("gitlab")
     house.allow("mcp", "gitlab")

@@ -10,11 +10,11 @@ import argparse
 import contextlib
 import os
 import shlex
-import subprocess
 import sys
 import threading
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
 
+from .browser import open_page
 from .client import Client, EinlassError
 from .text import clean, on_terminal, say
 from .tokens import Token, TokenSource, find_einlass, naming_command, without_query, working_folder
@@ -192,17 +192,6 @@ def show_sign_in(prompt: Mapping[str, Any]) -> None:
         permissions = ", ".join(map(clean, prompt.get("permissions") or []))
         who = clean(prompt.get("applicationTitle") or prompt.get("application"))
         say(f"After the sign-in, {who} may use the account{', with ' + permissions if permissions else ''}.")
-
-
-def open_page(address: str) -> bool:
-    """Opens the page in the browser of this desktop. Returns False without a desktop."""
-    is_near = sys.platform == "darwin" or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
-    if not is_near or not address.startswith(("https://", "http://")):
-        return False
-    # In a process of its own, because a browser may write to standard output, which belongs to the client of MCP.
-    subprocess.Popen([sys.executable, "-I", "-m", "webbrowser", address], stdin=subprocess.DEVNULL,
-                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-    return True
 
 
 # The program
