@@ -312,6 +312,38 @@ def test_accounts_have_pictures_or_initials(desktop, home, tmp_path):
     assert finish(signing) == (0, "a_zoe\n", "")
 
 
+def refuse(home, folder, method):
+    folder.mkdir()
+    (folder / "ada.png").write_bytes(b"no picture")
+    home.environment.update(EINLASS=str(Path(__file__).with_name("prompter") / "stand_in.py"), PICTURES=str(folder),
+                            REFUSED=method)
+
+
+def test_a_failed_list_of_providers_is_shown_and_tried_again(desktop, home, tmp_path):
+    refuse(home, tmp_path / "pictures", "providers.list")
+    signing = home.start("einlass-prompter", "sign-in")
+    for _ in range(2):
+        desktop.window("Sign-In Failed", lambda window: "The store is locked." in names(window) and focused(window))
+        desktop.press("Sign-In Failed", "alt+t")
+    desktop.window("Sign-In Failed", focused)
+    desktop.press("Sign-In Failed", "Escape")
+    code, output, errors = finish(signing)
+    assert (code, output) == (1, "") and errors.count("The store is locked.") == 3
+
+
+def test_a_failed_list_of_accounts_is_shown_and_a_failed_picture_logged(desktop, home, tmp_path):
+    for method in ("accounts.list", "avatars.get"):
+        refuse(home, tmp_path / method, method)
+        signing = home.start("einlass-prompter", "sign-in", "github")
+        problem = "Some accounts are missing. The store is locked."
+        desktop.window("Choose an Account", lambda window: focused(window) and (
+            problem in names(window) if method == "accounts.list" else "zoe" in names(window)))
+        desktop.press("Choose an Account", "Return")
+        code, output, errors = finish(signing)
+        assert (code, output) == (0, "a_ada\n")
+        assert ("The store is locked." in errors) == (method == "avatars.get")
+
+
 # The page and the entry of the menu
 
 

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """A stand-in for einlass whose accounts have pictures: the variable PICTURES names a folder of files ada.png and so on.
 
-Providers of the sandbox have no pictures, because einlass fetches pictures from public servers alone.
+Providers of the sandbox have no pictures, because einlass fetches pictures from public servers alone. The variable
+REFUSED names a method of which each request fails.
 """
 import json
 import os
@@ -21,7 +22,10 @@ def send(**members):
 for line in sys.stdin:
     request = json.loads(line)
     identifier, params = request.get("id"), request.get("params", {})
-    if request["method"] == "accounts.signIn":
+    if request["method"] == os.environ.get("REFUSED"):
+        error = {"code": 1009, "message": "The store is locked.", "data": {"reason": "accountStoreFailure", "retryable": True}}
+        send(id=identifier, error=error)
+    elif request["method"] == "accounts.signIn":
         signing = identifier
         send(method="prompt.opened", params={
             "prompt": "p_1", "flows": ["f_1"], "requests": [identifier], "kind": "selectAccount",

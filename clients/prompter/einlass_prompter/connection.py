@@ -7,15 +7,22 @@ import threading
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from einlass import Call, Client, EinlassError
+from einlass.text import clean
 from einlass.tokens import find_einlass
 
 from .screens import KINDS
 from .widgets import GLib
 from .windows import Refused, Window, Windows
 
+log = logging.getLogger("einlass_prompter")
+Failed = Callable[[EinlassError], object]
 
-def when_done(call: Call, done: Callable[[Any], object],
-              failed: Callable[[EinlassError], object] = lambda _: None) -> None:
+
+def log_failure(error: EinlassError) -> None:
+    log.warning("a request has failed: %s", clean(error))
+
+
+def when_done(call: Call, done: Callable[[Any], object], failed: Failed = log_failure) -> None:
     """Calls one of the functions in the main loop of GTK, once the answer is there: with the result or the error."""
     def wait() -> None:
         try:
@@ -64,11 +71,12 @@ class Connection:
         when_done(self.client.start("avatars.get", {"account": account}),
                   lambda found: "path" in found and show(found["path"], found["type"]))
 
-    def all(self, method: str, member: str, params: Mapping[str, Any], show: Callable[[List[Any]], object]) -> None:
-        """Calls `show` with each page of a list."""
+    def all(self, method: str, member: str, params: Mapping[str, Any], show: Callable[[List[Any]], object],
+            failed: Failed) -> None:
+        """Calls `show` with each page of a list, and `failed` if a page is missing."""
         def page(found: Mapping[str, Any]) -> None:
             show(found[member])
             if "nextCursor" in found:
-                self.all(method, member, {**params, "cursor": found["nextCursor"]}, show)
+                self.all(method, member, {**params, "cursor": found["nextCursor"]}, show, failed)
 
-        when_done(self.client.start(method, params), page)
+        when_done(self.client.start(method, params), page, failed)

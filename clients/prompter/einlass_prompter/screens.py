@@ -78,7 +78,8 @@ def choice_of_accounts(screen: Screen, prompt: Prompt, windows: Windows, done: C
     if prompt.get("more"):
         if windows.accounts:
             windows.accounts.all("accounts.list", "accounts", {"provider": prompt["provider"]},
-                                 lambda found: add_accounts(choice, found, None))
+                                 lambda found: add_accounts(choice, found, None),
+                                 lambda error: screen.problem(f"Some accounts are missing. {text(error.message)}"))
         else:
             screen.say("These are the last used ones. The id of another account can be entered in the search field.")
     return choice

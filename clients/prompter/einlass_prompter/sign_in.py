@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, List, Mapping, Optional
+from typing import Any, Callable, List, Mapping, Optional
 
 from einlass import Call, Client, EinlassError
 from einlass.next_steps import NEXT_STEPS, filled
@@ -80,8 +80,8 @@ class SignIn:
         print(result["account"], flush=True)
         self.end(SIGNED_IN)
 
-    def failed(self, error: EinlassError) -> None:
-        """Shows the message and the next step, with a button for a hint."""
+    def failed(self, error: EinlassError, again: Optional[Callable[[], None]] = None) -> None:
+        """Shows the message and the next step, with a button for a hint, and one that calls `again`, or signs in."""
         self.call = None
         message = text(error.message, MESSAGE)
         if error.reason in CANCELS:
@@ -95,7 +95,7 @@ class SignIn:
         screen = self.problem(message, f"({error.reason}, {error.code})", said or "", step)
         self.add_hint(screen, error.data.get("hint"))
         if error.data.get("retryable"):
-            screen.first = screen.action("_Try Again", self.sign_in, "suggested-action")
+            screen.first = screen.action("_Try Again", again or self.sign_in, "suggested-action")
         return self.show(screen)
 
     def problem(self, message: str, code: str, said: str, step: str) -> Screen:
@@ -152,7 +152,7 @@ class SignIn:
         screen.add(choice)
         screen.action("_Sign In", done, "suggested-action")
         self.show(screen)
-        self.einlass.all("providers.list", "providers", {}, add)
+        self.einlass.all("providers.list", "providers", {}, add, lambda error: self.failed(error, self.choose))
 
     def register(self) -> None:
         """Asks for the registration of the application at the provider, and stores it."""
@@ -161,7 +161,7 @@ class SignIn:
                 if self.options.provider in (provider["id"], *provider.get("aliases", [])):
                     self.ask_registration(provider)
 
-        self.einlass.all("providers.list", "providers", {}, find)
+        self.einlass.all("providers.list", "providers", {}, find, lambda error: self.failed(error, self.register))
 
     def ask_registration(self, provider: Mapping[str, Any]) -> None:
         def done() -> None:

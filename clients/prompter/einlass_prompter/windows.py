@@ -6,6 +6,8 @@ import logging
 import time
 from typing import Any, Callable, Dict, List, Mapping, Optional, Protocol
 
+from einlass import EinlassError
+
 from .screens import KINDS
 from .widgets import Atk, Gdk, GLib, Gtk, button, label, name
 
@@ -24,8 +26,9 @@ class Accounts(Protocol):
     def picture(self, account: str, show: Callable[[str, str], None]) -> None:
         """Calls `show` with the path and the type of the picture, if there is one."""
 
-    def all(self, method: str, member: str, params: Mapping[str, Any], show: Callable[[List[Any]], object]) -> None:
-        """Calls `show` with each page of a list."""
+    def all(self, method: str, member: str, params: Mapping[str, Any], show: Callable[[List[Any]], object],
+            failed: Callable[[EinlassError], object]) -> None:
+        """Calls `show` with each page of a list, and `failed` if a page is missing."""
 
 
 class Screen(Gtk.Box):
