@@ -1,6 +1,7 @@
 """`AsyncClient` against a fake server that splits, delays, reorders and omits lines."""
 
 import asyncio
+import contextlib
 import functools
 import sys
 import threading
@@ -133,8 +134,9 @@ async def test_a_plain_function_does_not_block_the_event_loop():
         assert (await call)["action"] == "accept"
 
 
-@asynchronous
-async def test_the_task_of_a_prompt_that_closes_by_itself_is_cancelled():
+@contextlib.asynccontextmanager
+async def open_dialog(method, params=None):
+    """Yields a client with an open dialog, the call of the method that asks, and the event of the dialog's end."""
     shown, gone = asyncio.Event(), asyncio.Event()
 
     async def ask(prompt):
@@ -145,8 +147,14 @@ async def test_the_task_of_a_prompt_that_closes_by_itself_is_cancelled():
             gone.set()
 
     async with AsyncClient(FAKE, prompts={"selectAccount": ask}) as client:
-        call = client.start("askAndClose")
+        call = client.start(method, params)
         await shown.wait()
+        yield client, call, gone
+
+
+@asynchronous
+async def test_the_task_of_a_prompt_that_closes_by_itself_is_cancelled():
+    async with open_dialog("askAndClose") as (client, call, gone):
         await client.request("close")
         assert await call == "satisfied"
         await gone.wait()
@@ -187,18 +195,7 @@ async def test_pending_requests_fail_when_the_server_ends():
 
 @asynchronous
 async def test_the_dialog_goes_away_when_the_server_ends():
-    shown, gone = asyncio.Event(), asyncio.Event()
-
-    async def ask(prompt):
-        shown.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            gone.set()
-
-    async with AsyncClient(FAKE, prompts={"selectAccount": ask}) as client:
-        client.start("ask", {"kind": "selectAccount"})
-        await shown.wait()
+    async with open_dialog("ask", {"kind": "selectAccount"}) as (client, _, gone):
         client.start("die")
         await gone.wait()
 
