@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
-from collections import deque
 from typing import (
     Any, AsyncIterator, Awaitable, Callable, Coroutine, Dict, Generator, List, Mapping, Optional, Sequence, Set, Union,
 )
@@ -20,7 +19,8 @@ from typing import (
 from .find import find_einlass
 from .protocol_types import InitializeResult
 from .wire import (
-    Answer, EinlassError, Lines, Params, ServerGone, answer_after, error_of, from_line, hello, log, to_answer, to_line,
+    Answer, EinlassError, Lines, Log, Params, ServerGone, answer_after, from_line, hello, logging_failure, settle,
+    to_answer, to_line,
 )
 
 #: Answers a prompt. A plain function runs in a thread, because it may wait for the person.
@@ -87,8 +87,7 @@ class AsyncClient:
         self._command = list(command or [])
         self._env = None if env is None else dict(env)
         self._pass_fds = tuple(pass_fds)
-        self._on_log = on_log
-        self._last_log: deque[str] = deque(maxlen=20)
+        self._log = Log(on_log)
         self._listeners: Dict[str, List[Notifications]] = {}
         self._calls: Dict[int, AsyncCall] = {}
         self._last_id = 0
@@ -205,13 +204,7 @@ class AsyncClient:
         if message is None:
             return
         if "method" not in message:
-            identifier = message.get("id")
-            call = self._calls.pop(identifier, None) if isinstance(identifier, int) else None
-            if call is None:
-                log.warning("an answer without a request: %r", identifier)
-            else:
-                call._settle(message.get("result"), error_of(message))
-            return
+            return settle(self._calls, message)
         params = message["params"]
         for heard in self._listeners.get(message["method"], ()):
             heard._queue.put_nowait(params)
@@ -222,39 +215,27 @@ class AsyncClient:
             self._questions.pop(prompt).cancel()
 
     def _server_gone(self) -> ServerGone:
-        return ServerGone(self.process.returncode, self._last_log)
+        return ServerGone(self.process.returncode, self._log.last)
 
     async def _read_log(self) -> None:
         """Drains stderr all the time, because a full log pipe blocks the server."""
         assert self.process.stderr is not None
         lines = Lines(longest=65536)
         while chunk := await self.process.stderr.read(65536):
-            self._logged(lines.feed(chunk))
-        self._logged(lines.end())
-
-    def _logged(self, lines: Sequence[bytes]) -> None:
-        for line in lines:
-            text = line.decode("utf-8", "replace")
-            self._last_log.append(text)
-            if self._on_log:
-                try:
-                    self._on_log(text)
-                except Exception:
-                    log.exception("the function for log lines failed")
+            self._log.add(lines.feed(chunk))
+        self._log.add(lines.end())
 
     # Prompts
 
     async def _ask(self, prompt: str, params: Dict[str, Any]) -> None:
         function = self.prompts.get(str(params.get("kind")))
         answer: Answer = None
-        try:
+        with logging_failure(params.get("kind")):
             if inspect.iscoroutinefunction(function):
                 answer = await function(params)
             elif function:
                 given = await asyncio.to_thread(function, params)
                 answer = await given if inspect.isawaitable(given) else given
-        except Exception:
-            log.exception("the function for %s failed", params.get("kind"))
         self._questions.pop(prompt, None)  # from here on prompt.closed follows from the answer
         try:
             await self.request("prompt.answer", to_answer(prompt, answer))

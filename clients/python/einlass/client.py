@@ -14,7 +14,6 @@ import os
 import queue
 import subprocess
 import threading
-from collections import deque
 from concurrent.futures import Future, InvalidStateError
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence
@@ -22,8 +21,9 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, 
 from .find import find_einlass
 from .wire import Answer as Answer
 from .wire import EinlassError as EinlassError
-from .wire import Lines, Params, answer_after, error_of, from_line, hello, log, to_answer, to_line
+from .wire import Lines, Log, Params, answer_after, from_line, hello, logging_failure
 from .wire import ServerGone as ServerGone
+from .wire import settle, to_answer, to_line
 
 if TYPE_CHECKING:  # because a program with few requests would load them longer than it runs
     from .protocol_types import InitializeResult
@@ -81,8 +81,7 @@ class Client:
         self._gone = False
         self._lock = threading.Lock()  # guards _listeners, _calls, _last_id and _gone
         self._writing = threading.Lock()  # one line at a time
-        self._on_log = on_log
-        self._last_log: deque[str] = deque(maxlen=20)
+        self._log = Log(on_log)
         self._notifications: queue.SimpleQueue[Optional[Dict[str, Any]]] = queue.SimpleQueue()
         self._questions: queue.SimpleQueue[Optional[Dict[str, Any]]] = queue.SimpleQueue()
         self._open_prompts: set[str] = set()
@@ -204,22 +203,14 @@ class Client:
         if message is None:
             return
         if "method" not in message:
-            self._answered(message)
+            with self._lock:
+                settle(self._calls, message)
             return
         if message["method"] == "prompt.opened":
             self._open_prompts.add(str(message["params"].get("prompt")))
         elif message["method"] == "prompt.closed":
             self._open_prompts.discard(str(message["params"].get("prompt")))
         self._notifications.put(message)
-
-    def _answered(self, message: Params) -> None:
-        identifier = message.get("id")
-        with self._lock:
-            call = self._calls.pop(identifier, None) if isinstance(identifier, int) else None
-        if call is None:
-            log.warning("an answer without a request: %r", identifier)
-        else:
-            call._settle(message.get("result"), error_of(message))
 
     def _end(self) -> None:
         try:
@@ -234,7 +225,7 @@ class Client:
         self._notifications.put(None)
 
     def _server_gone(self) -> ServerGone:
-        return ServerGone(self.process.poll(), self._last_log)
+        return ServerGone(self.process.poll(), self._log.last)
 
     def _read_log(self) -> None:
         """Drains stderr all the time, because a full log pipe blocks the server."""
@@ -242,18 +233,8 @@ class Client:
         with self.process.stderr as pipe:
             lines = Lines(longest=65536)
             while chunk := os.read(pipe.fileno(), 65536):  # the pipe is unbuffered: readline would read single bytes
-                self._logged(lines.feed(chunk))
-            self._logged(lines.end())
-
-    def _logged(self, lines: Sequence[bytes]) -> None:
-        for line in lines:
-            text = line.decode("utf-8", "replace")
-            self._last_log.append(text)
-            if self._on_log:
-                try:
-                    self._on_log(text)
-                except Exception:
-                    log.exception("the function for log lines failed")
+                self._log.add(lines.feed(chunk))
+            self._log.add(lines.end())
 
     # Callbacks
 
@@ -262,10 +243,8 @@ class Client:
             with self._lock:
                 functions = list(self._listeners.get(message["method"], ()))
             for function in functions:
-                try:
+                with logging_failure(message["method"]):
                     function(message["params"])
-                except Exception:
-                    log.exception("a listener of %s failed", message["method"])
             if message["method"] == "prompt.opened":  # asked after the earlier notifications were delivered
                 if self._together:
                     threading.Thread(target=self._ask_one, args=(message["params"],), daemon=True).start()
@@ -283,10 +262,8 @@ class Client:
             return  # closed during the answer to an earlier prompt
         answer: Answer = None
         function = self.prompts.get(str(prompt.get("kind")))
-        try:
+        with logging_failure(prompt.get("kind")):
             answer = function(prompt) if function else None
-        except Exception:
-            log.exception("the function for %s failed", prompt.get("kind"))
         if identifier not in self._open_prompts:
             return  # closed by itself meanwhile
         try:

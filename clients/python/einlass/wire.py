@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Union
+from collections import deque
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Union
 
 log = logging.getLogger("einlass")
 
@@ -55,6 +57,31 @@ class Lines:
         return [rest] if rest else []
 
 
+@contextlib.contextmanager
+def logging_failure(what: object) -> Iterator[None]:
+    """Logs a failure of a function of the program, because the client goes on."""
+    try:
+        yield
+    except Exception:
+        log.exception("the function for %s failed", what)
+
+
+class Log:
+    """The last lines of the server's log. Each goes to `on_line` too."""
+
+    def __init__(self, on_line: Optional[Callable[[str], None]]) -> None:
+        self.last: deque[str] = deque(maxlen=20)
+        self._on_line = on_line
+
+    def add(self, lines: Iterable[bytes]) -> None:
+        for line in lines:
+            text = line.decode("utf-8", "replace")
+            self.last.append(text)
+            with logging_failure("log lines"):
+                if self._on_line:
+                    self._on_line(text)
+
+
 def to_line(message: Params) -> bytes:
     """Returns a message as a line."""
     return json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")).encode() + b"\n"
@@ -83,6 +110,16 @@ def error_of(answer: Params) -> Optional[EinlassError]:
     data = data if isinstance(data, dict) else {}
     reason, message = str(data.get("reason", "unknown")), str(error.get("message", ""))
     return EinlassError(code if isinstance(code, int) else 0, reason, data, message)
+
+
+def settle(calls: Dict[int, Any], answer: Params) -> None:
+    """Gives an answer to its call."""
+    identifier = answer.get("id")
+    call = calls.pop(identifier, None) if isinstance(identifier, int) else None
+    if call is None:
+        log.warning("an answer without a request: %r", identifier)
+    else:
+        call._settle(answer.get("result"), error_of(answer))
 
 
 def hello(name: str, prompts: Iterable[str], params: Params) -> Dict[str, Any]:

@@ -37,7 +37,7 @@ def test_the_client_keeps_to_the_transcript(path):
                     assert heard.get(timeout=PATIENCE) == (message["method"], message.get("params", {}))
                 elif message["id"] in calls:
                     assert outcome(calls[message["id"]]) == expected(message)
-    assert client.process.returncode == 0, list(client._last_log)
+    assert client.process.returncode == 0, list(client._log.last)
 
 
 def send(client, message, calls, answers):
