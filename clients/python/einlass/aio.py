@@ -57,10 +57,25 @@ class AsyncCall:
 
 
 class Notifications(AsyncIterator[Dict[str, Any]]):
-    """The params of the notifications of one method, in the order of arrival. It ends with the server."""
+    """The params of the notifications of one method, in the order of arrival. It ends with the server, or by `close`,
+    which the end of a `with` block calls."""
 
-    def __init__(self) -> None:
+    def __init__(self, listeners: List[Notifications]) -> None:
         self._queue: asyncio.Queue[Optional[Dict[str, Any]]] = asyncio.Queue()
+        self._listeners = listeners
+        listeners.append(self)
+
+    def close(self) -> None:
+        """Hears no more of them. `async for` ends after those that have arrived."""
+        if self in self._listeners:
+            self._listeners.remove(self)
+            self._queue.put_nowait(None)
+
+    def __enter__(self) -> Notifications:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     async def __anext__(self) -> Dict[str, Any]:
         params = await self._queue.get()
@@ -143,11 +158,10 @@ class AsyncClient:
         self._send({"method": method, "params": dict(params or {})})
 
     def notifications(self, method: str) -> Notifications:
-        """Returns the notifications of this method from now on, for `async for`."""
-        heard = Notifications()
+        """Returns the notifications of this method from now on, for `async for`, until its `close`."""
+        heard = Notifications(self._listeners.setdefault(method, []))
         if self._gone:
-            heard._queue.put_nowait(None)
-        self._listeners.setdefault(method, []).append(heard)
+            heard.close()
         return heard
 
     # The end
@@ -194,8 +208,8 @@ class AsyncClient:
         for call in waiting.values():
             call._settle(None, self._server_gone())
         for heard in self._listeners.values():
-            for listener in heard:
-                listener._queue.put_nowait(None)
+            for listener in list(heard):
+                listener.close()
         for question in self._questions.values():
             question.cancel()
 

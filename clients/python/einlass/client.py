@@ -136,10 +136,16 @@ class Client:
         """Sends a notification, which has no answer."""
         self._send({"method": method, "params": dict(params or {})})
 
-    def on(self, method: str, function: NotificationFunction) -> None:
-        """Calls `function` with the params of each notification of this method. Functions may send requests."""
+    def on(self, method: str, function: NotificationFunction) -> Callable[[], None]:
+        """Calls `function` with the params of each notification of this method. Functions may send requests. Returns a
+        function that ends this, to be called once."""
+        def stop() -> None:
+            with self._lock:
+                self._listeners[method].remove(function)
+
         with self._lock:
             self._listeners.setdefault(method, []).append(function)
+        return stop
 
     # The end
 

@@ -61,6 +61,18 @@ async def test_notifications_are_iterated_in_order_until_the_server_ends():
 
 
 @asynchronous
+async def test_after_the_block_no_notification_is_kept():
+    async with AsyncClient(FAKE) as client:
+        with client.notifications("tick") as ticks, client.notifications("tick") as others:
+            await client.request("burst", {"count": 2})
+            others.close()
+            await client.request("burst", {"count": 1})
+        await client.request("burst", {"count": 3})
+        assert [params["number"] async for params in ticks] == [0, 1, 0]
+        assert [params["number"] async for params in others] == [0, 1]
+
+
+@asynchronous
 async def test_a_cancelled_task_cancels_its_request():
     async with AsyncClient(FAKE) as client:
         hanging, cancelling = client.notifications("hanging"), client.notifications("cancelling")

@@ -1,5 +1,6 @@
 """`Client` against a fake server that splits, delays, reorders and omits lines."""
 
+import queue
 import re
 import sys
 import threading
@@ -90,6 +91,17 @@ def test_a_listener_may_send_requests_and_may_fail(client):
     client.on("tick", tick)
     client.request("burst", {"count": 2}, PATIENCE)
     assert done.wait(PATIENCE) and heard == [{"number": 0}, {"number": 1}]
+
+
+def test_a_listener_hears_until_it_is_stopped(client):
+    heard, others = [], queue.SimpleQueue()
+    stop = client.on("tick", lambda params: heard.append(params["number"]))
+    client.on("tick", lambda params: others.put(params["number"]))
+    client.request("burst", {"count": 2}, PATIENCE)
+    assert [others.get(timeout=PATIENCE) for _ in range(2)] == [0, 1]
+    stop()
+    client.request("burst", {"count": 1}, PATIENCE)
+    assert others.get(timeout=PATIENCE) == 0 and heard == [0, 1]
 
 
 def test_a_cancelled_request_ends_with_minus_32800(client):
