@@ -258,6 +258,15 @@ def test_an_example_of_the_page_is_true(home, request, block):
         assert "Ada Lovelace" in shown or "ada" in shown
 
 
+@pytest.mark.parametrize("block", [block for block in BLOCKS if "AsyncClient" in block.text], ids=lambda block: block.name)
+def test_the_example_with_asyncio_asks_a_person_with_two_accounts(home, block):
+    for user in ("ada", "grace"):
+        home.sign_in("github", user=user)
+    for user, name in (("ada", "Ada Lovelace"), ("grace", "Grace Hopper")):
+        code, output, errors = home.run("python", "-c", block.text, input=user + "\n", patience=PATIENCE)
+        assert code == 0 and re.fullmatch(rf"Which of \w+, \w+\? Signed in: {name}\n", output), output + errors
+
+
 @pytest.mark.parametrize("block", [block for block in BLOCKS if block.kind == "python"], ids=lambda block: block.name)
 def test_an_example_is_short(block):
     assert len([line for line in block.text.split("\n") if line.strip()]) <= 15
