@@ -133,7 +133,8 @@ class TokenSource:
         return Token(credential["token"], found["account"], found.get("username"), credential.get("expiresAt"), found.get("resource"))
 
     def reject(self, token: Token, timeout: float = 9) -> None:
-        """Reports that a service refused the token (401), so that the next one is new."""
+        """Reports that a service refused the token (401), so that the next one is new. It may cost the new token of
+        another program: see `replaced`."""
         params = {"account": token.account, **({"resource": token.resource} if token.resource else {})}
         self._request("credentials.reject", params, timeout)
 
