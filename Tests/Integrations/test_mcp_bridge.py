@@ -337,12 +337,18 @@ def test_twenty_bridges_share_one_token_request_for_a_revoked_token(bridges, hou
 
 def test_a_line_that_is_no_message_is_an_error_and_the_end_of_input_ends_the_bridge(bridges, house):
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-    text = "nonsense\n" + json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}) + "\n"
-    code, output, errors = house.run(
-        sys.executable, "-m", "einlass", "mcp", bridges.address, input=text, env=ENVIRONMENT, patience=PATIENCE)
-    (bridges.said / "lines").write_text(output + errors)
-    wrong, right = map(json.loads, output.splitlines())
-    assert (code, wrong["id"], wrong["error"]["code"], right["id"]) == (0, None, -32700, 1) and "result" in right
+    first, last = (json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}) + "\n"
+                   for number, method, params in ((1, "initialize", hello), (2, "ping", {})))
+    command = [sys.executable, "-m", "einlass", "mcp", bridges.address]
+    with house.start("env", *(f"{name}={value}" for name, value in ENVIRONMENT.items()), *command) as process:
+        process.stdin.write("nonsense\n" + first)
+        process.stdin.flush()
+        begin = process.stdout.readline() + process.stdout.readline()
+        end, errors = process.communicate(last, PATIENCE)
+    (bridges.said / "lines").write_text(begin + end + errors)
+    wrong, right, late = map(json.loads, (begin + end).splitlines())
+    assert (process.returncode, wrong["id"], wrong["error"]["code"]) == (0, None, -32700)
+    assert [(answer["id"], "result" in answer) for answer in (right, late)] == [(1, True), (2, True)]
 
 
 # A protected resource, which names its authorization server itself (RFC 9728).
