@@ -38,7 +38,8 @@ class BaseModel:
     """An object with the members that its class annotates. Its attributes are those that it was made with."""
 
     def __init_subclass__(cls) -> None:
-        assert FITS.keys() >= set(cls.__annotations__.values())  # else another version of mcp
+        if unknown := set(cls.__annotations__.values()) - FITS.keys():  # of another version of mcp
+            raise TypeError(f"{cls.__name__} has members of {', '.join(unknown)}")
         FITS[cls.__name__] = lambda value: cls.of(value) is not None
 
     def __init__(self, **members: Any) -> None:
