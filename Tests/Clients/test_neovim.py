@@ -16,7 +16,8 @@ import pytest
 from house import PROJECT, make_certificate, missing, open_gate, server_context
 
 FOLDER = Path(__file__).parent / "neovim"
-sys.path.append(str(FOLDER))
+sys.path += [str(FOLDER), str(Path(__file__).parent)]
+import hints  # noqa: E402
 from questions import ADA, GRACE, QUESTIONS  # noqa: E402
 from screen import NVIM, PLUGIN, blocks, hold_pages, lua, run_lua, start_lua, visit, write  # noqa: E402
 
@@ -66,7 +67,38 @@ def test_the_next_steps_are_those_of_the_protocol(house):
     errors = json.loads((PROJECT / "protocol/errors.json").read_text())["errors"]
     own = {"serverGone", "notStarted"}
     steps = {reason: step for reason, step in json.loads(output).items() if reason not in own}
-    assert steps == {error["reason"]: error["nextStep"] for error in errors}
+    assert steps.keys() == {error["reason"] for error in errors}
+    for error in errors:
+        step = steps[error["reason"]]
+        assert step == error["nextStep"] or ":Einlass " in step and error["reason"] not in OTHER_STEPS, error
+
+
+# Neovim has no command for these.
+OTHER_STEPS = {"bindingMismatch", "unsafeURL", "accountExists"}
+
+
+def test_a_next_step_is_a_command_of_neovim(house):
+    """Each hint for which there is a command."""
+    cases = json.dumps([hints.problem(*case) for case in hints.CASES])
+    script = '''
+local einlass, rpc, shown = require("einlass"), require("einlass.rpc"), {}
+vim.notify = function(text) table.insert(shown, text) end
+for _, case in ipairs(vim.json.decode(vim.env.CASES)) do
+  einlass.report(rpc.problem(case.code, case.message, case.data))
+end
+io.write(vim.json.encode(shown))'''
+    shown = json.loads(lua(house, script, env={"CASES": cases})[0])
+    for (reason, message, _), text in zip(hints.CASES, shown, strict=True):
+        assert ":Einlass " in text and hints.methods_in(text) == [], text
+        assert text.startswith("einlass: " + message.partition(". ")[0].rstrip(".") + "."), text
+    assert ":Einlass access github allow neovim" in shown[1]
+
+
+def test_the_sentence_of_a_message_that_is_all_of_it_stays(house):
+    script = '''
+vim.notify = function(text) io.write(text) end
+require("einlass").report(require("einlass.rpc").problem(1, "Ask accounts.list.", { reason = "other" }))'''
+    assert lua(house, script)[0] == "einlass: Ask accounts.list."
 
 
 def test_each_kind_of_question_is_asked_and_answered(house):
@@ -107,7 +139,7 @@ def test_the_example_of_the_readme(house, tmp_path):
     assert len(example.splitlines()) == 10
     with github(house, tmp_path) as gate:
         # Without a user interface nobody is asked, unless the person wants it.
-        assert "Sign in at the provider" in lua(house, example)[1] and not gate.seen
+        assert "(:Einlass sign-in github)" in lua(house, example)[1] and not gate.seen
         ask = 'require("einlass").setup({ interactive = true })\n'
         assert lua(house, ask + example)[1].endswith("Hello ada")
         # The provider takes the token back: einlass signs in again.
@@ -119,7 +151,7 @@ def test_the_example_of_the_readme(house, tmp_path):
         house.do("access", "set", "my-plugin", "github", "denied")
         choose = "vim.ui.select = function(items, options) print(options.prompt, items[1]) end\n"
         shown = lua(house, ask + choose + example)[1]
-        assert "(einlassctl access set my-plugin github granted)" in shown
+        assert "(:Einlass access github allow my-plugin)" in shown
         assert "Forget the decision about github" in shown
 
 

@@ -277,7 +277,7 @@ end
 again()""")
     screen.command("luafile again.lua")
     shown = screen.wait_for("1: Forget the decision about github", "2: Close")
-    assert "einlassctl access reset neovim github" in re.sub(r"\s+", " ", shown)
+    assert ":Einlass access github reset neovim" in re.sub(r"\s+", " ", shown)
     screen.type("1")
     screen.press("Enter")
     screen.wait_for("Neovim wants to use your GitHub accounts.", "1: Allow")

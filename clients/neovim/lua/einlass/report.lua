@@ -47,9 +47,20 @@ local CHOICES = {
 }
 local SHOWN = { ["accounts.list"] = "accounts", ["providers.list"] = "providers" }
 
+--- Returns a message without the sentences that name a method of CHOICES, because the next step names the command.
+local function in_words(message)
+  local kept = vim.tbl_filter(function(sentence)
+    for method in pairs(CHOICES) do
+      if sentence:find(method, 1, true) then return false end
+    end
+    return true
+  end, vim.split(clean(message):gsub("%. ", ".\n"), "\n", { plain = true }))
+  return #kept > 0 and table.concat(kept, " ") or clean(message)
+end
+
 --- Returns the problem, the provider's own words and the next step.
 local function lines_of(problem)
-  local lines, data = { "einlass: " .. clean(problem.message) }, problem.data
+  local lines, data = { "einlass: " .. in_words(problem.message) }, problem.data
   local said = data.serverError
   if said then
     local parts = {}
@@ -58,7 +69,8 @@ local function lines_of(problem)
     end
     table.insert(lines, "The provider: " .. table.concat(parts, " "))
   end
-  local names = { PROVIDER = data.provider, ACCOUNT = data.account, APPLICATION = (problem.application or {}).name }
+  local application = problem.application or require("einlass").application
+  local names = { PROVIDER = data.provider, ACCOUNT = data.account, APPLICATION = application.name }
   local step = (next_steps[problem.reason] or ""):gsub("%u%u%u+", function(name)
     return names[name] and clean(names[name])
   end)
