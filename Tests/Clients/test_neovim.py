@@ -94,6 +94,18 @@ io.write(vim.json.encode(shown))'''
     assert ":Einlass access github allow neovim" in shown[1]
 
 
+def test_the_sign_in_of_a_hint_asks_for_the_server(house):
+    script = '''
+local einlass, asked = require("einlass"), nil
+einlass.setup({ interactive = true })
+vim.ui.select = function(items, _, chosen) chosen(items[1], 1) end
+vim.ui.input = function(options) asked = options.prompt end
+einlass.token({ provider = "fcsdk", interactive = false }, function(_, problem) einlass.report(problem) end)
+vim.wait(30000, function() return asked end)
+io.write(tostring(asked))'''
+    assert lua(house, script)[0] == "Server of FCSDK server: "
+
+
 def test_the_sentence_of_a_message_that_is_all_of_it_stays(house):
     script = '''
 vim.notify = function(text) io.write(text) end

@@ -160,6 +160,41 @@ def test_the_person_chooses_among_accounts(house, screen):
     screen.wait_for("the token is of grace")
 
 
+def test_the_server_of_a_login_is_asked_for_and_offered_again(house, screen):
+    house.change({"fcsdk": {"users": {"ada": {"password": "difference", "domain": "example.com"}}}})
+    server = house.origin("fcsdk")
+    for time in ("first", "second"):
+        screen.command("Einlass sign-in fcsdk")
+        shown = screen.wait_for("Server of FCSDK server:")
+        if time == "first":
+            screen.type(server)
+        else:
+            assert f"Server of FCSDK server: {server}" in shown
+        screen.press("Enter")
+        screen.wait_for("User name at")
+        screen.type("ada")
+        screen.press("Enter")
+        screen.wait_for("Password of ada at")
+        screen.type("difference")
+        screen.press("Enter")
+        screen.wait_for("Remember the password in the store?")
+        screen.type("1")
+        screen.press("Enter")
+        screen.wait_for("signed in to fcsdk/ada")
+        screen.command("messages clear | mode")
+        screen.wait_until_gone("signed in to fcsdk/ada")
+    assert len(accounts(house)) == 1
+
+
+def test_a_server_that_is_not_named_ends_the_sign_in(house, screen):
+    screen.command("Einlass sign-in fcsdk")
+    screen.wait_for("Server of FCSDK server:")
+    screen.press("Escape")
+    screen.wait_until_gone("Server of FCSDK server:")
+    screen.command("lua print(#require('einlass').request('auth.list', {}).flows .. ' flows are left')")
+    screen.wait_for("0 flows are left")
+
+
 def test_a_failure_that_may_pass_is_tried_again(house, screen):
     fault = {"path": "/login/device/code", "answer": "status", "status": 503, "remaining": 10}
     house.change({"faults": {"down": fault}})

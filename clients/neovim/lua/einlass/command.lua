@@ -95,14 +95,16 @@ local subcommands = {}
 
 subcommands["sign-in"] = { complete = { "providers", "flows" }, run = function(again, provider, flow)
   with_provider(provider, again, function(id)
-    local params = id:match("^https?://") and { resource = id, probe = true } or { provider = id, flowKind = flow }
-    send("accounts.signIn", params, again, function(result)
-      with("accounts.list", "accounts", nil, function(accounts)
-        for _, account in ipairs(accounts) do
-          if account.account == result.account then
-            say("signed in to %s, %s.", name_of(account), words.account(account))
+    local named = id:match("^https?://") and { resource = id, probe = true } or { provider = id, flowKind = flow }
+    require("einlass.server")(named, nil, function(params)
+      send("accounts.signIn", params, again, function(result)
+        with("accounts.list", "accounts", nil, function(accounts)
+          for _, account in ipairs(accounts) do
+            if account.account == result.account then
+              say("signed in to %s, %s.", name_of(account), words.account(account))
+            end
           end
-        end
+        end)
       end)
     end)
   end)

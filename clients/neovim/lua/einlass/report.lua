@@ -86,12 +86,16 @@ return function(problem, again)
     table.insert(choices, choice)
     table.insert(actions, action)
   end
-  local function send(method, params)
+  local function request(method, params)
     local einlass = require("einlass")
     einlass.request(method, params, function(_, refused)
       if refused then return einlass.report(refused, again) end
       if again then again() end
     end, problem.application)
+  end
+  local function send(method, params)
+    if method ~= "accounts.signIn" then return request(method, params) end
+    require("einlass.server")(params, problem.application, function(named) request(method, named) end)
   end
   if hint and CHOICES[hint.method] then
     offer(CHOICES[hint.method](hint.params), function()
