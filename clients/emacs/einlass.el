@@ -72,36 +72,44 @@ It answers by `einlass-answer'.")
     ("networkFailure" . "Check the network connection and the clock, then try again.")
     ("providerFailure" . "See the provider's error; try again later.")
     ("accountStoreFailure" . "Correct the problem in the message, then try again.")
-    ("interactionRequired"
-     . "Answer in advance as in `hint` or `prompts`, or use a front end that can show the prompt.")
     ("userCanceled" . "Start again and answer the prompt.")
     ("accessDenied" . "Sign in again and allow it on the provider's page.")
     ("stateMismatch" . "Sign in again, and use only the page of the new sign-in.")
     ("flowExpired" . "Start again; give a longer deadline if the time was too short.")
-    ("flowNotSupported" . "Use another flow, or another provider (einlassctl providers list).")
     ("wrongCredentials" . "Enter name and password again.")
     ("throttled" . "Wait for the time in the message, then try again.")
-    ("tokenNotSaved"
-     . "Repair the store, then sign in to the account again (einlassctl sign-in --account ACCOUNT).")
     ("verificationFailed"
      . "Check the clock; if it is right, replace the assertion that the message names, \
 else do not trust this sign-in and report it.")
-    ("unknownProvider"
-     . "List the providers (einlassctl providers list) and use one of their ids, \
-or add the provider (einlassctl providers add).")
     ("bindingMismatch"
      . "Use the configuration of the account's sign-in, or store the registration again \
 (einlassctl providers configure PROVIDER), or add the account again (einlassctl accounts add --replace).")
     ("unsafeURL"
      . "Use an https address. If no provider serves it, choose an account for it \
 (einlassctl services add ADDRESS PROVIDER).")
+    ("noSystemAccount" . "Sign in by M-x einlass-sign-in.")
+    ("accessNotGranted" . "Allow it when Emacs asks.  M-x einlass-access changes an earlier answer: a allows it, k forgets it.")
+    ("reloginNeeded" . "Sign in to the account again: s in M-x einlass-accounts.")
+    ("notIssuedToThisClient"
+     . "Sign in to the account from Emacs: s in M-x einlass-accounts.  The credentials of other applications are kept.")
+    ("authenticatorUnconfigured"
+     . "Register an application at the provider, then enter its client id and secret after M-x einlass-sign-in.")
+    ("interactionRequired"
+     . "Sign in by M-x einlass-sign-in, decide in M-x einlass-access, or prefer an account in M-x einlass-accounts, \
+then try again.")
+    ("flowNotSupported" . "Use another flow, or another provider.  M-x einlass-sign-in offers all.")
+    ("tokenNotSaved" . "Repair the store, then sign in to the account again: s in M-x einlass-accounts.")
+    ("unknownProvider"
+     . "Use a provider that M-x einlass-sign-in offers, or add the provider (einlassctl providers add).")
+    ("unknownAccount" . "Use one of the accounts in M-x einlass-accounts.")
+    ("invalidCredential" . "Sign in by M-x einlass-sign-in, or get a new credential.")
     ("serverGone"
      . "Try again, which starts it again.  If it ends again, look into the buffer *einlass stderr*.")
     ("timeout" . "Stop it by M-x einlass-stop, then try again.")
     ("notEinlass" . "Correct the variable EINLASS or `einlass-program', or update einlass."))
-  "The next step after each reason of an error, from protocol/errors.json.
-The reasons that come with a hint are not here, because the hint is the step.
-The last three are those of this package.")
+  "The next step after each reason of an error.
+Those from `noSystemAccount' on have the commands of Emacs, and the last three
+reasons are those of this package.  The others are from protocol/errors.json.")
 
 (defconst einlass--questions
   '(("grantAccess" . einlass--ask-access) ("selectAccount" . einlass--ask-account)
@@ -351,7 +359,7 @@ a plist with `:code', `:message' and `:data'."
      ;; auth-source remembers for hours that it has found nothing.
      (auth-source-forget-all-cached))
     ('credentials.refreshFailed
-     (message "einlass: %s" (einlass--clean (plist-get (plist-get params :error) :message)))))
+     (message "einlass: %s" (einlass--advice (plist-get params :error)))))
   (run-hook-with-args 'einlass-notification-functions method params))
 
 (defun einlass--prompt (connection id)
@@ -735,10 +743,20 @@ An error is shown with its next step.  Emacs does not wait for the answer."
     (or (cdr (assoc reason einlass--next-steps))
         (and (<= -32700 code -32600) "This is a fault of einlass.el: report it there."))))
 
+(defconst einlass--methods
+  (regexp-opt '("access.set" "accounts.list" "accounts.signIn" "providers.configure" "providers.list"))
+  "The methods that messages name and that have a command here.")
+
 (defun einlass--text (problem)
-  "Return the message of the error PROBLEM, with the words of the provider."
-  (let ((words (plist-get (plist-get (plist-get problem :data) :serverError) :text)))
-    (concat (einlass--clean (plist-get problem :message))
+  "Return the message of the error PROBLEM, with the words of the provider.
+A sentence that names one of `einlass--methods' is left out, because the next
+step names the command."
+  (let ((words (plist-get (plist-get (plist-get problem :data) :serverError) :text))
+        (message (einlass--clean (plist-get problem :message))))
+    (concat (string-join (or (seq-remove (lambda (sentence) (string-match-p einlass--methods sentence))
+                                         (split-string (replace-regexp-in-string "\\. " ".\n" message) "\n"))
+                             (list message))
+                         " ")
             (when words (format "  They say: %s" (einlass--clean words))))))
 
 (defun einlass--advice (problem)

@@ -263,7 +263,12 @@
 (ert-deftest the-request-of-a-hint-is-sent-if-the-person-wants-it ()
   (let ((hint '(:method "access.reset" :params (:provider "github"))))
     (should (equal (questions-report "accessNotGranted" hint :y-or-n t) '((access.reset (:provider "github")) again)))
-    (should (equal (questions-report "accessNotGranted" hint :y-or-n nil) '("No.")))))
+    (should (equal (questions-report "accessNotGranted" hint :y-or-n nil)
+                   (list (concat "No.  " (cdr (assoc "accessNotGranted" einlass--next-steps))))))))
+
+(ert-deftest a-message-of-one-sentence-stays ()
+  (should (equal (einlass--text '(:message "Ask accounts.list.")) "Ask accounts.list."))
+  (should (equal (einlass--text '(:message "No. Ask accounts.list. Try again.")) "No. Try again.")))
 
 (ert-deftest an-error-without-a-hint-shows-its-next-step ()
   (should (equal (questions-report "networkFailure" nil) '("No.  Check the network connection and the clock, then try again.")))
