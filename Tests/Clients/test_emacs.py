@@ -345,6 +345,22 @@ def test_the_command_signs_in_and_says_it(house):
         terminal.wait_for("Signed in at github as ada (Ada Lovelace)")
 
 
+def test_the_command_asks_for_the_server_and_offers_the_last_one(emacs, house):
+    house.change({"fcsdk": {"users": {"ada": {"password": "difference", "domain": "example.com"}}}})
+    server = house.origin("fcsdk")
+    asked = emacs(
+        "(defvar asked nil)", "(defvar said nil)", "(fset 'read-passwd (lambda (&rest _) \"difference\"))",
+        "(fset 'y-or-n-p #'ignore)", "(advice-add 'message :before (lambda (&rest words) (push (apply #'format words) said)))",
+        f"""(fset 'read-string (lambda (text &optional default &rest _)
+          (push (vector text default) asked) (if (string-match-p "Server" text) (or default "{server}") "ada")))""",
+        """(defun sign-in () (setq said nil) (einlass-sign-in "fcsdk")
+          (while (not (seq-some (lambda (text) (string-match-p "Signed in at fcsdk as ada" text)) said))
+            (accept-process-output nil 0.01)))""",
+        "(sign-in)", "(sign-in)", "(vconcat (nreverse asked))")
+    name = f"Emacs may then use this account.\nEmacs: user name at {server}: "
+    assert asked == [["Server of FCSDK server: ", None], [name, None], ["Server of FCSDK server: ", server], [name, None]]
+
+
 def count(method):
     """Lisp that counts the requests of this method from now on, in the variable `requests`."""
     return ("(progn (defvar requests 0) (add-function :before (symbol-function 'jsonrpc-async-request) (lambda (_ method &rest _)"

@@ -773,9 +773,11 @@ step names the command."
            (message "Cancelled"))
           ((and question (y-or-n-p offer))
            (einlass--do (intern method)
-                        (append (plist-get hint :params)
-                                (when (equal method "providers.configure")
-                                  (einlass--ask-registration (plist-get hint :params))))
+                        (pcase method
+                          ("accounts.signIn" (einlass--with-server (plist-get hint :params)))
+                          ("providers.configure" (append (plist-get hint :params)
+                                                         (einlass--ask-registration (plist-get hint :params))))
+                          (_ (plist-get hint :params)))
                         (lambda (_) (if (equal method "accounts.signIn") (message "Signed in") (funcall retry)))))
           (t (message "%s" (einlass--advice problem))))))
 
@@ -790,15 +792,29 @@ step names the command."
     `(:clientId ,id ,@(unless (string-empty-p secret) (list :clientSecret secret)))))
 
 (defun einlass--read-provider ()
-  "Ask for a provider and return it."
-  (let* ((providers (einlass--all 'providers.list :providers))
-         (id (completing-read "Sign in at (or the address of a protected resource): "
-                              (mapcar (lambda (provider) (plist-get provider :id)) providers)))
-         (known (seq-find (lambda (provider) (equal (plist-get provider :id) id)) providers)))
-    (if (seq-contains-p (plist-get known :flowKinds) "passwordSession")
-        (let ((server (read-string "Server (empty for the last one): ")))
-          (list id nil `(:acceptUntrustedCertificates t ,@(unless (string-empty-p server) (list :server server)))))
-      (list id current-prefix-arg))))
+  "Ask for a provider and return its id."
+  (completing-read "Sign in at (or the address of a protected resource): "
+                   (mapcar (lambda (provider) (plist-get provider :id)) (einlass--all 'providers.list :providers))))
+
+(defun einlass--with-server (params)
+  "Return PARAMS of `accounts.signIn' with the server that the person names.
+PARAMS are returned as they are if the provider has no server of the person's
+own.  The server of the last sign-in is the default."
+  (let* ((id (plist-get params :provider))
+         (provider (and id (not (plist-get params :flowKind)) (not (plist-get params :server))
+                        (seq-find (lambda (one) (or (equal (plist-get one :id) id)
+                                                    (seq-contains-p (plist-get one :aliases) id)))
+                                  (einlass--all 'providers.list :providers)))))
+    (cond ((not (seq-contains-p (plist-get provider :flowKinds) "passwordSession")) params)
+          ((plist-get params :account) `(,@params :acceptUntrustedCertificates t))
+          (t (let* ((last (plist-get (einlass-request 'settings.get (list :provider (plist-get provider :id))) :settings))
+                    (known (plist-get last :server))
+                    (server (string-trim (read-string (format "Server of %s: " (einlass--part provider :name)) known))))
+               (when (string-empty-p server) (signal 'quit nil))
+               `(,@params :acceptUntrustedCertificates t :server ,server
+                 ,@(when (equal server known)
+                     (cl-loop for member in '(:port :secure :useCookies)
+                              when (plist-member last member) nconc (list member (plist-get last member))))))))))
 
 ;;;###autoload
 (defun einlass-sign-in (provider &optional code more)
@@ -806,11 +822,12 @@ step names the command."
 With CODE, the prefix argument, enter a code on another device.  PROVIDER is an
 id such as \"github\", or the address of a protected resource.  MORE are further
 parameters of `accounts.signIn'."
-  (interactive (einlass--read-provider))
+  (interactive (list (einlass--read-provider) current-prefix-arg))
   (einlass--do 'accounts.signIn
-               `(,@(if (string-match-p "\\`https?://" provider) (list :resource provider :probe t)
-                     (list :provider provider))
-                 ,@(when code '(:flowKind "deviceCode")) ,@more)
+               (einlass--with-server
+                `(,@(if (string-match-p "\\`https?://" provider) (list :resource provider :probe t)
+                      (list :provider provider))
+                  ,@(when code '(:flowKind "deviceCode")) ,@more))
                (lambda (result)
                  (let ((account (einlass--account (plist-get result :account))))
                    (message "Signed in at %s as %s" (einlass--clean provider) (einlass--label account))))))

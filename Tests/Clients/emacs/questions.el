@@ -266,6 +266,42 @@
     (should (equal (questions-report "accessNotGranted" hint :y-or-n nil)
                    (list (concat "No.  " (cdr (assoc "accessNotGranted" einlass--next-steps))))))))
 
+(defconst questions-providers
+  '((:id "github" :name "GitHub" :flowKinds ["authorizationCode"])
+    (:id "fcsdk" :name "FCSDK server" :aliases ["pbx"] :flowKinds ["passwordSession"])))
+
+(defmacro questions-server (params last answer)
+  "Return PARAMS with the server of a person who gives ANSWER to the default LAST, and the questions."
+  `(let (initial)
+     (cl-letf (((symbol-function 'einlass--all) (lambda (&rest _) questions-providers))
+               ((symbol-function 'einlass-request)
+                (lambda (method params)
+                  (should (equal (cons method params) '(settings.get :provider "fcsdk")))
+                  (list :settings ,last)))
+               ((symbol-function 'read-string)
+                (lambda (text &optional default) (setq initial (list text default)) ,answer)))
+       (list (condition-case nil (einlass--with-server ,params) (quit 'quit)) initial))))
+
+(ert-deftest the-server-of-a-login-is-asked-for ()
+  (let ((asked "Server of FCSDK server: ") (last '(:server "pbx.example" :port 8443 :useCookies :json-false :username "ada")))
+    (should (equal (questions-server '(:provider "pbx") nil " https://pbx.example ")
+                   `((:provider "pbx" :acceptUntrustedCertificates t :server "https://pbx.example") (,asked nil))))
+    (should (equal (questions-server '(:provider "fcsdk") last "pbx.example")
+                   `((:provider "fcsdk" :acceptUntrustedCertificates t :server "pbx.example" :port 8443 :useCookies :json-false)
+                     (,asked "pbx.example"))))
+    (should (equal (questions-server '(:provider "fcsdk") last "other.example")
+                   `((:provider "fcsdk" :acceptUntrustedCertificates t :server "other.example") (,asked "pbx.example"))))
+    (should (equal (questions-server '(:provider "fcsdk") nil "") (list (quote quit) (list asked nil))))
+    (should (equal (questions-server '(:provider "fcsdk" :account "a_1") nil "")
+                   '((:provider "fcsdk" :account "a_1" :acceptUntrustedCertificates t) nil)))
+    (dolist (params '((:provider "github") (:resource "https://example.org") (:provider "fcsdk" :server "s")))
+      (should (equal (questions-server params nil "") (list params nil))))))
+
+(ert-deftest the-sign-in-of-a-hint-asks-for-the-server ()
+  (cl-letf (((symbol-function 'einlass--with-server) (lambda (params) (append params '(:server "s")))))
+    (should (equal (questions-report "noSystemAccount" '(:method "accounts.signIn" :params (:provider "fcsdk")) :y-or-n t)
+                   '((accounts.signIn (:provider "fcsdk" :server "s")) "Signed in")))))
+
 (ert-deftest a-message-of-one-sentence-stays ()
   (should (equal (einlass--text '(:message "Ask accounts.list.")) "Ask accounts.list."))
   (should (equal (einlass--text '(:message "No. Ask accounts.list. Try again.")) "No. Try again.")))
