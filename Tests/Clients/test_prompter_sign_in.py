@@ -12,7 +12,8 @@ import pytest
 
 PROJECT = Path(__file__).parents[2]
 sys.path += [str(Path(__file__).with_name("prompter")), str(PROJECT / "Tests/Integrations"),
-             str(PROJECT / "Tests/Oracles")]
+             str(PROJECT / "Tests/Oracles"), str(Path(__file__).parent)]
+import hints  # noqa: E402
 from browser import Visitor  # noqa: E402
 from desktop import (  # noqa: E402, F401
     PATIENCE, PYTHON, check_names, desktop, find, focused, names, needs_gtk, nodes, until, words)
@@ -206,7 +207,8 @@ def test_the_end_of_einlass_is_shown(desktop, home):
 
 def test_the_hint_of_a_failure_leads_to_the_list_of_providers(desktop, home):
     signing = home.start("einlass-prompter", "sign-in", "nowhere")
-    desktop.window("Sign-In Failed", lambda window: find(window, "push button", "Choose a Provider"))
+    window = desktop.window("Sign-In Failed", lambda window: find(window, "push button", "Choose a Provider"))
+    assert "Choose a provider of the list." in names(window) and hints.methods_in(words(window)) == []
     desktop.press("Sign-In Failed", "alt+p")
     desktop.window("Sign In", lambda window: focused(window) == "Twitter")
     desktop.type("Sign In", "github")
@@ -268,7 +270,9 @@ def test_a_registration_is_entered_where_it_is_missing(desktop, home):
     home.config.write_text(json.dumps(configuration))
     signing = home.start("einlass-prompter", "sign-in", "github")
     window = desktop.window("Sign-In Failed", lambda window: find(window, "push button", "Register"))
-    assert any("einlassctl providers configure github" in name for name in names(window))
+    assert "Register the application at the provider, then enter its client id here." in names(window)
+    assert "The registration at GitHub lacks" in words(window)
+    assert "einlassctl" not in words(window) and hints.methods_in(words(window)) == []
     desktop.press("Sign-In Failed", "alt+r")
     window = desktop.window("Registration", focused)
     check_names(window)

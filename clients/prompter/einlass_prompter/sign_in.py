@@ -19,6 +19,12 @@ PATIENCE = 10  # seconds for the first answer of einlass
 NAME_IT = "Install einlass, or name it in the variable EINLASS."
 SIGNED_IN, PROBLEM, CANCELLED = 0, 1, 3
 CANCELS = ("userCanceled", "userCanceledAccountSelection", "cancelled", "accessDenied")
+#: The step of the button for a hint, by its method. The general steps name commands for a terminal.
+STEPS = {
+    "access.reset": "“Ask Again” forgets the earlier answer.", "accounts.signIn": "Sign in to the account again.",
+    "providers.list": "Choose a provider of the list.",
+    "providers.configure": "Register the application at the provider, then enter its client id here.",
+}
 #: The longest message of a problem, in characters.
 MESSAGE = 1000
 #: The parts of a registration for which there are fields; `redirect` is told to the person.
@@ -83,17 +89,19 @@ class SignIn:
     def failed(self, error: EinlassError, again: Optional[Callable[[], None]] = None) -> None:
         """Shows the message and the next step, with a button for a hint, and one that calls `again`, or signs in."""
         self.call = None
-        message = text(error.message, MESSAGE)
+        message = text(in_words(error.message), MESSAGE)
         if error.reason in CANCELS:
             say(f"problem: {message}")
             return self.end(CANCELLED)
         if error.reason == "serverGone":
             return self.say_problem("einlass ended before the end of the sign-in.", "Start the sign-in again.")
-        step = text(filled(NEXT_STEPS.get(error.reason, "See the message."), error.data, self.options), MESSAGE)
+        hint = error.data.get("hint")
+        step = STEPS.get(str(hint.get("method"))) if isinstance(hint, Mapping) else None
+        step = step or text(filled(NEXT_STEPS.get(error.reason, "See the message."), error.data, self.options), MESSAGE)
         words = error.data.get("serverError")
         said = isinstance(words, Mapping) and "text" in words and f"The provider says: {text(words['text'])}"
         screen = self.problem(message, f"({error.reason}, {error.code})", said or "", step)
-        self.add_hint(screen, error.data.get("hint"))
+        self.add_hint(screen, hint)
         if error.data.get("retryable"):
             screen.first = screen.action("_Try Again", again or self.sign_in, "suggested-action")
         return self.show(screen)
@@ -219,6 +227,13 @@ class SignIn:
         self.code = code
         self.window.hide()
         Gtk.main_quit()
+
+
+def in_words(message: str) -> str:
+    """Returns a message without the sentences that name a method, because the step has the person's words for it."""
+    sentences = message.replace(". ", ".\n").split("\n")
+    kept = [sentence for sentence in sentences if not any(name in sentence for name in (*STEPS, "accounts.list"))]
+    return " ".join(kept) or message
 
 
 def run(options: argparse.Namespace) -> int:
