@@ -156,6 +156,37 @@ def test_a_login_with_a_password(desktop, home):
     assert "difference" not in errors
 
 
+def test_the_server_of_a_login_is_asked_for_and_offered_again(desktop, home):
+    home.change({"fcsdk": {"users": {"ada": {"password": "difference", "domain": "example.com"}}}})
+    server, title = home.origin("fcsdk"), "Log In at FCSDK server"
+    for typed in ("no server", None):
+        signing = home.start("einlass-prompter", "sign-in", "fcsdk")
+        window = desktop.window("Sign In", lambda window: focused(window) == "Server")
+        check_names(window)
+        assert find(window, "text", "Server")["text"] == ("" if typed else server)
+        if typed:
+            desktop.type("Sign In", typed)
+            desktop.press("Sign In", "Return")
+            desktop.window("Sign In", lambda window: "must be a host name or an address" in words(window)
+                           and find(window, "text", "Server")["text"] == typed)
+            desktop.press("Sign In", "ctrl+a")
+            desktop.type("Sign In", server)
+        desktop.press("Sign In", "Return")
+        for text in ("ada", "difference"):
+            desktop.window(title, focused)
+            desktop.type(title, text)
+            desktop.press(title, "Return")
+        code, output, errors = finish(signing)
+        assert code == 0 and output.startswith("a_") and errors == "", errors
+
+
+def test_a_server_that_is_not_named_cancels(desktop, home):
+    signing = home.start("einlass-prompter", "sign-in", "fcsdk")
+    desktop.window("Sign In", lambda window: focused(window) == "Server")
+    desktop.press("Sign In", "Escape")
+    assert finish(signing) == (3, "", "")
+
+
 def test_the_person_says_whether_the_account_is_new(desktop, home):
     home.change({"sequencing": {"behaviour": {"consent": "allow"}}})
     code, first, errors = finish(home.start("einlass-prompter", "sign-in", "sequencing"))

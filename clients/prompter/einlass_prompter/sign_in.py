@@ -37,6 +37,7 @@ class SignIn:
     def __init__(self, options: argparse.Namespace) -> None:
         self.options, self.code = options, CANCELLED
         self.call: Optional[Call] = None
+        self.last: Mapping[str, Any] = {}  # the settings of the last sign-in at a server of the person's own
         self.window = Window(self.cancel)
         self.client: Optional[Client] = None
 
@@ -71,14 +72,24 @@ class SignIn:
         return when_done(first, begin, failed)
 
     def sign_in(self) -> None:
+        """Signs in. A server of the person's own is asked for; that of the last sign-in is in the field."""
         self.code = CANCELLED
+        self.progress()
+        if self.options.server or self.options.account:
+            return self.begin()
+        return when_done(self.client.start("settings.get", {"provider": self.options.provider}),
+                         lambda found: self.ask_server(found["settings"]) if "settings" in found else self.begin(),
+                         self.failed)
+
+    def begin(self) -> None:
         self.progress()
         params = {"provider": self.options.provider}
         for option, parameter in (("flow", "flowKind"), ("account", "account"), ("server", "server")):
             if getattr(self.options, option):
                 params[parameter] = getattr(self.options, option)
         if self.options.server:
-            params["acceptUntrustedCertificates"] = True
+            params.update(self.last if self.last.get("server") == self.options.server else {},
+                          acceptUntrustedCertificates=True)
         self.call = self.client.start("accounts.signIn", params)
         when_done(self.call, self.done, self.failed)
 
@@ -93,6 +104,8 @@ class SignIn:
         if error.reason in CANCELS:
             say(f"problem: {message}")
             return self.end(CANCELLED)
+        if error.data.get("path") == "/server":
+            return self.ask_server(self.last, message if self.options.server else "")
         if error.reason == "serverGone":
             return self.say_problem("einlass ended before the end of the sign-in.", "Start the sign-in again.")
         hint = error.data.get("hint")
@@ -161,6 +174,22 @@ class SignIn:
         screen.action("_Sign In", done, "suggested-action")
         self.show(screen)
         self.einlass.all("providers.list", "providers", {}, add, lambda error: self.failed(error, self.choose))
+
+    def ask_server(self, last: Mapping[str, Any], problem: str = "") -> None:
+        """Asks for the person's own server. `last` has the settings of the last sign-in, or nothing."""
+        def done() -> None:
+            if field.get_text().strip():
+                self.options.server = field.get_text().strip()
+                self.begin()
+
+        self.last = {name: last[name] for name in ("server", "port", "secure", "useCookies") if name in last}
+        screen = self.screen("Sign In", "Which server is yours?")
+        screen.problem(problem)
+        screen.say("Enter its address, such as https://pbx.example.com.", "dim-label")
+        field = screen.field("_Server", done=done)
+        field.set_text(text(self.options.server or self.last.get("server", "")))
+        screen.action("C_ontinue", done, "suggested-action")
+        self.show(screen)
 
     def register(self) -> None:
         """Asks for the registration of the application at the provider, and stores it."""
