@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import hints
 from conftest import CONFORMANCE, PROJECT
 
 sys.path += [str(PROJECT / "Tests/Integrations"), str(Path(__file__).parent / "vscode")]
@@ -261,7 +262,7 @@ def test_an_account_of_another_program_needs_access(house, host):
     shown = host.choose("Don't allow", title="Visual Studio Code wants to use your GitHub accounts")
     assert [item["label"] for item in shown["items"]] == ["Allow", "Don't allow"]
     problem = host.press("Ask Again", "error")
-    assert "einlassctl access set" in problem["text"]
+    assert "Sign in and allow it (einlass: Sign In)." in problem["text"] and "einlassctl" not in problem["text"]
     host.choose("Allow", title="Visual Studio Code wants to use your GitHub accounts")
     session = host.answer(call)
     assert owner(house, session["accessToken"]) == "ada"
@@ -275,6 +276,27 @@ def test_an_error_without_its_button_fails_the_session(house, host):
     host.choose("Don't allow", title="Visual Studio Code wants to use your GitHub accounts")
     host.press(None, "error")
     assert host.failure(call)["reason"] == "accessNotGranted"
+
+
+def test_a_next_step_is_a_command_of_vs_code(extension):
+    """Each hint for which there is a command."""
+    script = """
+const [{ advice }, { EinlassError }] = ["vscode/src/text.js", "typescript/src/errors.js"].map(
+  (file) => require(process.argv[1] + "/build/" + file));
+const problems = JSON.parse(process.argv[2]);
+console.log(JSON.stringify(problems.map(({ code, message, data }) => advice(new EinlassError(code, message, data)))));
+console.log(advice(new EinlassError(1, "Ask accounts.list.", {})), advice(new EinlassError(1, "No.", { reason: "throttled" })));
+"""
+    problems = json.dumps([hints.problem(*case) for case in hints.CASES])
+    output = subprocess.check_output(["node", "-e", script, str(extension), problems], text=True)
+    shown, others = output.splitlines()
+    commands = json.loads((extension / "package.json").read_text())["contributes"]["commands"]
+    titles = {f"{one['category']}: {one['title']}" for one in commands}
+    for (_, message, _), text in zip(hints.CASES, json.loads(shown), strict=True):
+        named = set(re.findall(r"einlass: [A-Z][a-z]*(?: [A-Z][a-z]*| a)*", text))
+        assert named and named <= titles and hints.methods_in(text) == [], text
+        assert text.startswith(message.partition(". ")[0].rstrip(".") + "."), text
+    assert others == "Ask accounts.list. No. Wait for the time in the message, then try again."
 
 
 # Changes by other processes

@@ -1,7 +1,7 @@
 import { CancellationError, env, LogOutputChannel, UIKind, window, workspace } from "vscode";
 import { Client, EinlassError, Provider } from "../../typescript/src/index";
 import { Prompts } from "./prompts";
-import { plain, sentences } from "./text";
+import { advice, plain, sentences } from "./text";
 
 /** The name to which people grant access. */
 export const APPLICATION = "vscode";
@@ -46,9 +46,7 @@ export class Einlass {
       if (BY_PERSON.includes(error.reason)) throw new CancellationError();
       const { hint } = error;
       const button = hint && BUTTONS[hint.method];
-      const words = error.data.serverError?.text;
-      const shown = window.showErrorMessage(
-        plain(sentences(error.message, words && `“${words}”`, error.nextStep)), ...(button ? [button] : []));
+      const shown = window.showErrorMessage(advice(error), ...(button ? [button] : []));
       if (!hint || !button || (await shown) !== button) throw error;
       if (hint.method === "providers.configure") {
         if (!(await this.configure(client, String(hint.params.provider)))) throw error;

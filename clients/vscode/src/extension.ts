@@ -1,8 +1,8 @@
 import { authentication, CancellationError, commands, Disposable, ExtensionContext, window, workspace } from "vscode";
-import { Client, Provider } from "../../typescript/src/index";
+import { Client, EinlassError, Provider } from "../../typescript/src/index";
 import { Einlass } from "./einlass";
 import { EinlassProvider } from "./provider";
-import { plain } from "./text";
+import { advice, plain } from "./text";
 
 /** Each provider of einlass with a registration is an authentication provider of VS Code, as `einlass-github`. */
 class Extension implements Disposable {
@@ -42,7 +42,8 @@ class Extension implements Disposable {
     } catch (error) {
       if (error instanceof CancellationError) return;
       const [settings, message] = ["Open Settings", error instanceof Error ? error.message : String(error)];
-      const chosen = await window.showErrorMessage(plain(message), settings);
+      const text = error instanceof EinlassError ? advice(error) : plain(message);
+      const chosen = await window.showErrorMessage(text, settings);
       if (chosen === settings) await commands.executeCommand("workbench.action.openSettings", "einlass.path");
     }
   }
