@@ -486,7 +486,7 @@ def test_the_end_of_the_former_einlass_leaves_the_next_one(house, extension, two
         assert host.press(None, "error")["text"] == "einlass ended before it answered (exit code 137)."
 
 
-def test_the_failed_start_of_the_former_einlass_leaves_the_next_one(house, extension, two):
+def test_a_restart_during_the_start_leaves_the_next_one(house, extension, two):
     folder = two("read line; echo started >&2")
     with Host(house, extension, path=str(folder / "former")) as host:
         host.expect(log="started")
@@ -494,9 +494,19 @@ def test_the_failed_start_of_the_former_einlass_leaves_the_next_one(house, exten
         host.start(command="einlass.signIn")
         host.choose("GitHub", title="Sign in")
         (folder / "end").touch()
-        assert host.press(None, "error")["text"].startswith("einlass ended before it answered")
         host.expect(registered="einlass-github")
+        host.answer("activate")
         assert len((folder / "next.pid").read_text().splitlines()) == 1
+        assert not [line for line in host.lines if line.get("kind") == "error"]
+
+
+def test_the_end_of_vs_code_during_the_start_ends_einlass(house, extension, two):
+    """The program never answers, and ends with its input."""
+    folder = two(f'echo started >&2; cat >"{house.folder}/input"; echo ended >"{house.folder}/ended"; exit')
+    with Host(house, extension, path=str(folder / "former")) as host:
+        host.expect(log="started")
+    assert (house.folder / "ended").read_text() == "ended\n"
+    assert [line for line in host.lines if line.get("kind") == "error"] == []
 
 
 # The other kinds of prompt, at an einlass that opens one of them

@@ -17,6 +17,8 @@ export class Einlass {
   readonly prompts = new Prompts(async (provider) =>
     (await this.client()).list("accounts.list", "accounts", { provider }));
   private running?: Promise<Client>;
+  /** That of `running`, also before its first answer. */
+  private spawned?: Client;
 
   /** @param started is called with each new einlass before its first answer */
   constructor(private readonly log: LogOutputChannel, private readonly started: (client: Client) => void) {}
@@ -26,9 +28,9 @@ export class Einlass {
   }
 
   async close(): Promise<void> {
-    const running = this.running;
-    this.running = undefined;
-    await running?.then((client) => client.close(), () => undefined);
+    const { spawned } = this;
+    this.running = this.spawned = undefined;
+    await spawned?.close();
   }
 
   /** Whether people sign in by a code: always on another machine, because the browser cannot come back to it. */
@@ -99,11 +101,12 @@ export class Einlass {
     const path = workspace.getConfiguration("einlass").get<string>("path");
     const log = (line: string) => this.log.info(line);
     const client = new Client({ prompts: this.prompts.handlers, command: path ? [path] : undefined, log });
+    this.spawned = client;
     this.started(client);
     const locale = LANGUAGE.test(env.language) ? { locale: env.language } : {};
     await client.initialize(APPLICATION, { title: env.appName, ...locale }).catch(async (error) => {
       await client.close();
-      throw error;
+      throw this.spawned === client ? error : new CancellationError(); // `close` has ended it
     });
     return client;
   }
