@@ -509,6 +509,28 @@ def test_the_end_of_vs_code_during_the_start_ends_einlass(house, extension, two)
     assert [line for line in host.lines if line.get("kind") == "error"] == []
 
 
+def test_a_failed_start_again_is_shown_and_offered_again(house, extension, tmp_path):
+    program = tmp_path / "einlass"
+    works = f'echo $$ >"{tmp_path}/process"; exec "{house.environment["EINLASS"]}" "$@"'
+
+    def write(text):
+        program.with_suffix(".new").write_text(f"#!/bin/sh\n{text}\n")
+        program.with_suffix(".new").chmod(0o700)
+        program.with_suffix(".new").rename(program)
+
+    write(works)
+    with Host(house, extension, path=str(program)) as host:
+        host.answer("activate")
+        write("read line; exit 3")
+        subprocess.run(["kill", "-KILL", (tmp_path / "process").read_text().strip()], check=True)
+        assert host.press("Start Again", "error")["text"] == "einlass ended before it answered (exit code 137)."
+        problem = host.expect(kind="error")
+        assert problem["text"] == "einlass ended before it answered (exit code 3)."
+        write(works)
+        host.send(dialog=problem["dialog"], answer="Start Again")
+        assert host.sessions(None) == []
+
+
 # The other kinds of prompt, at an einlass that opens one of them
 
 PERSON = {

@@ -113,7 +113,12 @@ export class Einlass {
 
   private async restart(message: string): Promise<void> {
     const again = "Start Again";
-    if ((await window.showErrorMessage(plain(message), again)) === again) await this.client();
+    if ((await window.showErrorMessage(plain(message), again)) !== again) return;
+    try {
+      await this.client();
+    } catch (error) {
+      if (!(error instanceof CancellationError)) await this.restart((error as Error).message);
+    }
   }
 }
 
