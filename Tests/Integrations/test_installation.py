@@ -68,6 +68,91 @@ def test_programs_pages_and_completions_are_installed(prefix):
     assert subprocess.run(["bash", "-c", bash], capture_output=True).returncode == 0
 
 
+PLUGIN = "share/nvim/site/pack/einlass/start/einlass"
+PROMPTER = "share/einlass-prompter"
+
+
+def test_each_file_of_the_clients_is_installed(prefix):
+    def sources(folder, suffix):
+        return {name for name in files(PROJECT / "clients" / folder) if name.endswith(suffix)}
+
+    assert files(prefix / PLUGIN) == sources("neovim", ".lua") | {"doc/einlass.txt", "doc/tags"}
+    for folder, package in (("prompter", "einlass_prompter"), ("python", "einlass")):
+        assert files(prefix / PROMPTER / package) == sources(f"{folder}/{package}", ".py")
+    assert files(prefix / "share/emacs") == {"site-lisp/einlass.el"}
+    assert files(prefix / "share/applications") == {"einlass-prompter.desktop"}
+
+
+@needs("nvim")
+def test_neovim_finds_its_plugin_and_its_help(prefix, tmp_path):
+    environment = {"HOME": str(tmp_path), "PATH": f"{prefix}/bin:/usr/bin:/bin", "XDG_DATA_DIRS": f"{prefix}/share:/usr/share"}
+    nvim = ["nvim", "--headless", "-u", "NORC", "-i", "NONE", "-n"]
+    find = "lua io.write(vim.fn.exists(':Einlass'), ' ', require('einlass.rpc').find())"
+    done = subprocess.run([*nvim, "-c", find, "-c", "help einlass.token()", "-c", "lua io.write(' ', vim.fn.expand('%:p'))",
+                           "-c", "qall!"], env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == (f"2 {prefix}/bin/einlass {prefix}/{PLUGIN}/doc/einlass.txt", "")
+    shutil.copytree(prefix / PLUGIN / "doc", tmp_path / "doc", ignore=shutil.ignore_patterns("tags"))
+    subprocess.run([*nvim, "-c", f"helptags {tmp_path}/doc", "-c", "qall!"], env=environment, timeout=60, check=True,
+                   capture_output=True)
+    assert (prefix / PLUGIN / "doc/tags").read_text() == (tmp_path / "doc/tags").read_text()
+
+
+@needs("emacs")
+def test_emacs_finds_its_package(prefix, tmp_path):
+    # Emacs looks into /usr/local/share/emacs/site-lisp by itself.
+    done = subprocess.run(["emacs", "-Q", "--batch", "-L", prefix / "share/emacs/site-lisp", "--eval",
+                           "(progn (require 'einlass) (princ (einlass-find-program)))"], capture_output=True, text=True,
+                          env={"HOME": str(tmp_path), "PATH": f"{prefix}/bin:/usr/bin:/bin"}, timeout=60)
+    assert (done.returncode, done.stdout) == (0, f"{prefix}/bin/einlass"), done.stderr
+
+
+GTK = subprocess.run(["/usr/bin/python3", "-c", "import gi; gi.require_version('Gtk', '3.0')"], capture_output=True).returncode == 0
+
+
+def start_prompter(prefix, home):
+    """Runs the prompter until it lacks a display. Prints its exit code, and the places of its modules."""
+    script = (f"import runpy, sys\nsys.argv = ['{prefix}/bin/einlass-prompter', 'sign-in']\n"
+              "try: runpy.run_path(sys.argv[0], run_name='__main__')\nexcept SystemExit as end: code = end.code\n"
+              "from einlass_prompter import sign_in\nimport einlass\nprint(code, sign_in.__file__, einlass.__file__)")
+    return subprocess.run(["/usr/bin/python3", "-c", script], capture_output=True, text=True, timeout=60,
+                          env={"HOME": str(home), "PATH": "/usr/bin:/bin"})
+
+
+@pytest.mark.skipif(not GTK, reason="skipped: there is no GTK 3 for the Python of Debian")
+def test_the_prompter_finds_its_packages_and_leaves_nothing(tmp_path):
+    prefix = installed_below(tmp_path)
+    done = start_prompter(prefix, tmp_path)
+    below = prefix / PROMPTER
+    assert done.stdout == f"1 {below}/einlass_prompter/sign_in.py {below}/einlass/__init__.py\n", done.stderr
+    assert list(below.rglob("*.pyc"))
+    assert install("--prefix", str(prefix), "--uninstall").returncode == 0
+    assert files(tmp_path / "prefix") == set()
+
+
+@needs("desktop-file-validate")
+def test_the_entry_of_the_menu_starts_an_installed_program(prefix):
+    entry = prefix / "share/applications/einlass-prompter.desktop"
+    assert subprocess.run(["desktop-file-validate", entry], capture_output=True, text=True).stdout == ""
+    (command,) = [line for line in entry.read_text().splitlines() if line.startswith("Exec=")]
+    program = prefix / "bin" / command.removeprefix("Exec=").split()[0]
+    assert os.access(program, os.X_OK) and not program.is_symlink()
+
+
+def test_a_link_to_a_plugin_elsewhere_stays(tmp_path):
+    (tmp_path / "clone/lua").mkdir(parents=True)
+    link = tmp_path / "prefix" / PLUGIN
+    link.parent.mkdir(parents=True)
+    link.symlink_to(tmp_path / "clone")
+    prefix = installed_below(tmp_path)
+    assert link.is_symlink() and files(tmp_path / "clone") == set()
+    # A plugin of an earlier installation, which the person has replaced by a link.
+    (tmp_path / "clone/lua/mine.lua").write_text("x")
+    with open(prefix / "share/doc/einlass/installed", "a") as installed:
+        installed.write(f"{PLUGIN}/lua/mine.lua\n")
+    assert install("--prefix", str(prefix), "--uninstall").returncode == 0
+    assert files(tmp_path / "clone") == {"lua/mine.lua"} and link.is_symlink()
+
+
 def test_an_update_replaces_and_the_removal_leaves_other_files(tmp_path):
     prefix = installed_below(tmp_path)
     (prefix / "bin/other").write_text("x")
