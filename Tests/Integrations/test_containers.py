@@ -86,7 +86,7 @@ def host(house, tmp_path):
     programs = tmp_path / "programs"
     programs.mkdir()
     for name, program in (("einlass", EINLASS), ("einlassctl", CONTROL)):
-        (programs / name).symlink_to(program)
+        (programs / name).symlink_to(Path(program).resolve())
     for name, text in STAND_INS.items():
         write(programs / name, text)
     house.programs = programs
