@@ -208,7 +208,8 @@ public struct AccountStore: Sendable {
   /// lock and creates no file.
   public var requireWritable: @Sendable () throws(Problem) -> Void
   public var registrations: RegistrationStore
-  /// Returns the protection of the key: `keyfile`, `secretservice`, `passphrase`, `fd` or `memory`.
+  /// Returns the protection of the key: `keyfile`, `command`, `secretservice`, `passphrase`,
+  /// `fd` or `memory`.
   /// Never opens the key. Throws the reason if the store cannot be used.
   public var protection: @Sendable (Patience) throws(Problem) -> String
   public var maintenance: StoreMaintenance

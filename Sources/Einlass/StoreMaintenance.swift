@@ -74,7 +74,7 @@ extension StoreMaintenance {
     public var path: String?
     /// Whether the database exists. The first change creates it.
     public var exists = false
-    /// `keyfile`, `secretservice`, `passphrase`, `fd` or `memory`: the weakest protection among the
+    /// `keyfile`, `command`, `secretservice`, `passphrase`, `fd` or `memory`: the weakest protection among the
     /// recorded slots.
     public var protection: String
     /// The kinds of all recorded key slots.

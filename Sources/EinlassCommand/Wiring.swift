@@ -38,7 +38,7 @@ struct Wiring {
       caFile: configuration.caFile, proxy: configuration.proxy, clock: clock)
     effects.readAssertionFile = { path throws(Problem) in try Self.assertion(path) }
     var parts = Server.Parts(
-      catalog: catalog, store: Self.store(options),
+      catalog: catalog, store: Self.store(options, configuration.keyCommand),
       audit: Self.audit(options, isDurable: configuration.requiresAudit), files: .local,
       overlay: Self.overlay(options), effects: effects, configuration: configuration,
       configurationProblem: problem, leftOut: leftOut,
@@ -99,7 +99,7 @@ struct Wiring {
     }
   }
 
-  private static func store(_ options: Options) -> AccountStore {
+  private static func store(_ options: Options, _ keyCommand: [String]) -> AccountStore {
     if options.store == "memory" {
       return MemoryAccountStore.make(
         passphraseDescriptor: options.passphraseDescriptor,
@@ -108,7 +108,7 @@ struct Wiring {
     return SQLiteAccountStore.open(
       path: options.store, keyFile: options.keyFile, keyDescriptor: options.keyDescriptor,
       passphraseDescriptor: options.passphraseDescriptor,
-      filePassphraseDescriptor: options.filePassphraseDescriptor)
+      filePassphraseDescriptor: options.filePassphraseDescriptor, keyCommand: keyCommand)
   }
 
   private static func overlay(_ options: Options) -> ProviderOverlay {

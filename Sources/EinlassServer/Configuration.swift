@@ -19,6 +19,8 @@ public struct Configuration: Sendable {
   /// The program for prompts that the front end cannot show, by its absolute path, and its
   /// arguments; empty if there is none.
   public var prompter: [String] = []
+  /// The program that prints the store's key, and its arguments; empty for none.
+  public var keyCommand: [String] = []
   /// Whether the person is asked for access after a sign-in for the application too.
   public var asksForAccess = false
   /// Whether a credential is withheld if its audit entry cannot be written.
@@ -59,14 +61,8 @@ public struct Configuration: Sendable {
       case "proxy": proxy = try Self.string(member.value, "/proxy")
       case "services": services = try Self.services(member.value)
       case "folders": folders = try Self.folders(member.value)
-      case "prompter":
-        guard let command = member.value.strings, command.count <= 16, let program = command.first,
-          program.hasPrefix("/"), command.allSatisfy({ !$0.utf8.contains(0) })
-        else {
-          throw ConfigurationError(
-            "/prompter", "a list of texts: the absolute path of a program, and its arguments")
-        }
-        prompter = command
+      case "prompter": prompter = try Self.command(member.value, "/prompter")
+      case "keyCommand": keyCommand = try Self.command(member.value, "/keyCommand")
       case "users": users = try DirectoryRules(member.value)
       case "access":
         guard try Self.string(member.value, "/access") == "ask" else {
@@ -81,10 +77,23 @@ public struct Configuration: Sendable {
       default:
         throw ConfigurationError(
           "/\(member.name)",
-          "one of applications, clientMetadata, origins, caFile, proxy, services, folders, prompter, users, access, audit as a name"
+          "one of applications, clientMetadata, origins, caFile, proxy, services, folders, prompter, keyCommand, users, access, audit as a name"
         )
       }
     }
+  }
+
+  /// Returns the absolute path of a program and its arguments, at most 16 texts.
+  private static func command(
+    _ json: JSONValue, _ pointer: String
+  ) throws(ConfigurationError) -> [String] {
+    guard let command = json.strings, command.count <= 16, let program = command.first,
+      program.hasPrefix("/"), command.allSatisfy({ !$0.utf8.contains(0) })
+    else {
+      throw ConfigurationError(
+        pointer, "a list of texts: the absolute path of a program, and its arguments")
+    }
+    return command
   }
 
   /// Returns the application's registration at a provider, or else the one of `*`.

@@ -136,6 +136,7 @@ import Testing
       "/folders/0/folder"
     ),
     (#"{"prompter": []}"#, "/prompter"), (#"{"prompter": ["relative"]}"#, "/prompter"),
+    (#"{"keyCommand": []}"#, "/keyCommand"), (#"{"keyCommand": ["age"]}"#, "/keyCommand"),
     (#"{"services": {}}"#, "/services"), (#"{"services": [7]}"#, "/services/0"),
     (#"{"services": [{"provider": "github"}]}"#, "/services/0/address"),
     (

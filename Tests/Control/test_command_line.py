@@ -98,8 +98,8 @@ def test_bash_completes_accounts_without_running_their_names(tmp_path):
     (["audit", "--limit", "0"], "--limit needs a number from 1."),
     (["accounts", "renew", "-ada"], "begins with a dash after --: "),
     (["sign-in", "github", "--flow", "reverseAuth"], "--flow must be one of authorizationCode, deviceCode, oauth1, clientCredentials, jwtBearer, tokenExchange, passwordSession."),
-    (["store", "slots", "add", "fd"], "KIND must be one of keyfile, passphrase, secretservice."),
-    (["store", "slots", "remove", "foo"], "KIND must be one of keyfile, passphrase, secretservice, fd."),
+    (["store", "slots", "add", "fd"], "KIND must be one of keyfile, passphrase, secretservice, command."),
+    (["store", "slots", "remove", "foo"], "KIND must be one of keyfile, passphrase, secretservice, command, fd."),
     (["accounts", "--store", ""], "--store needs a value"), (["accounts", "--einlass", ""], "--einlass needs a value"),
     (["accounts", "--log-level", "foo"], "--log-level must be one of error, warning, info, debug."),
 ])

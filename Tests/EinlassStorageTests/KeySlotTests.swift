@@ -29,7 +29,7 @@ import Testing
   /// Returns the store as in a process with these options.
   private func store(
     _ choice: KeySource.Choice = .usual, passphrase: String? = nil,
-    keyring: KeySecretService = .playing("exit 1"),
+    keyring: KeySecretService = .playing("exit 1"), command: String? = nil,
     stretching: ScryptParameters = .init(cost: 1 << 10, blockSize: 8, parallelism: 1)
   ) throws -> AccountStore {
     let location = StoreLocation(directory: home.directory, keyDirectory: home.keyDirectory)
@@ -38,7 +38,7 @@ import Testing
       location: location,
       keys: KeySource(
         choice, passphraseDescriptor: number, stretching: stretching, secretService: keyring,
-        location: location))
+        command: command.map { KeyCommand(words: ["/bin/sh", "-c", $0]) }, location: location))
   }
 
   /// Returns a descriptor with one line, of a file rather than a pipe, because a child process
@@ -302,6 +302,68 @@ import Testing
     #expect(isQuick)
     try SQLiteTool(path: home.database).run("UPDATE keyslot SET parameters = 'scrypt 1024 8 1'")
     #expect(outcome(try store(passphrase: "words"), id) == "opens")
+  }
+
+  @Test func `A program that prints the key opens a store, and a store names no program`() throws {
+    let print = "echo \(String(repeating: "5a", count: 32))"
+    let id = try store().add(.example(), .usual).account.id
+    let without = problem { _ = try store().maintenance.addKeySlot("command", nil) }
+    #expect(without?.detail == "refused")
+    #expect(
+      try store(command: print).maintenance.addKeySlot("command", nil) == ["keyfile", "command"])
+    #expect(try store(command: print).maintenance.removeKeySlot("keyfile") == ["command"])
+    #expect(outcome(try store(command: print), id) == "opens")
+    #expect(
+      outcome(try store(command: "echo \(String(repeating: "5b", count: 32))"), id)
+        == "keyUnavailable")
+    #expect(outcome(try store(), id) == "keyUnavailable")
+    let found = problem { _ = try store().credentials(id) }
+    #expect(found?.message.contains("name it as keyCommand") == true)
+    #expect(try store(command: print).maintenance.rotateKey { _, _ in }.droppedSlots == [])
+    #expect(outcome(try store(command: print), id) == "opens")
+    let rows = try SQLiteTool(path: home.database).run("SELECT hex(parameters) FROM keyslot")
+    #expect(rows == [""])
+  }
+
+  @Test func `A new store begins with the program's key, which runs once and makes no key file`()
+    throws
+  {
+    let count = "\(home.path)/count"
+    let print = "echo >>'\(count)'; echo \(String(repeating: "5a", count: 32))"
+    let open = try store(command: print)
+    #expect(problem { _ = try open.add(.example(), .none) }?.detail == "locked")
+    #expect(!FileManager.default.fileExists(atPath: count))
+    let id = try open.add(.example(), .usual).account.id
+    #expect(outcome(open, id) == "opens")
+    #expect(try String(contentsOfFile: count, encoding: .utf8) == "\n")
+    #expect(try store().protection(.none) == "command")
+    #expect(!FileManager.default.fileExists(atPath: home.keyDirectory))
+  }
+
+  @Test(
+    "A program without a key is given up with its reason, and the slots are unchanged",
+    arguments: [
+      ("exec sleep 60", "did not end within 5 seconds"),
+      ("exec >&-; exec sleep 60", "did not end within 5 seconds"),
+      ("printf '%01025d' 0", "printed more than 1024 bytes"),
+      ("printf '%01024d' 0", "printed no key"),
+      (":", "printed nothing"), ("echo 5a", "printed no key"),
+      ("echo \(String(repeating: "5a", count: 32)); exit 1", "ended with exit code 1"),
+      ("kill -9 $$", "ended with exit code 137"),
+    ])
+  func failingCommand(script: String, reason: String) throws {
+    let id = try store().add(.example(), .usual).account.id
+    let before = try slots()
+    let found = problem { _ = try store(command: script).maintenance.addKeySlot("command", nil) }
+    #expect(found?.detail == "keyUnavailable")
+    #expect(found?.message.contains(reason) == true, "\(found?.message ?? "")")
+    #expect(try slots() == before && outcome(try store(command: script), id) == "opens")
+  }
+
+  @Test func `A program that is missing is named`() throws {
+    let command = KeyCommand(words: ["/nowhere/key"])
+    let found = problem { _ = try command.read() }
+    #expect(found?.path == "/nowhere/key" && found?.detail == "keyUnavailable")
   }
 
   /// Scripts in place of the keyring's program. The first is the negative control, the others

@@ -28,15 +28,17 @@ struct StoreSlotsAdd: ServerCommand {
     commandName: "add", abstract: "Add a key slot.",
     discussion: """
       keyfile: a file that einlass creates; secretservice: the desktop's keyring; passphrase: one \
-      that you type or pass with --passphrase-fd. A slot of the same kind is replaced.
+      that you type or pass with --passphrase-fd; command: a program named as keyCommand in the \
+      configuration file, which prints the key. A slot of the same kind is replaced.
 
       EXAMPLE: einlassctl store slots add passphrase
       """)
 
-  private static let kinds = ["keyfile", "passphrase", "secretservice"]
+  private static let kinds = ["keyfile", "passphrase", "secretservice", "command"]
 
   @Argument(
-    help: "The kind of slot: keyfile, passphrase or secretservice.", completion: .list(kinds))
+    help: "The kind of slot: keyfile, passphrase, secretservice or command.",
+    completion: .list(kinds))
   var kind: String?
 
   @OptionGroup var server: ServerOptions
@@ -72,10 +74,11 @@ struct StoreSlotsRemove: ServerCommand {
       EXAMPLE: einlassctl store slots remove keyfile --yes
       """)
 
-  private static let kinds = ["keyfile", "passphrase", "secretservice", "fd"]
+  private static let kinds = ["keyfile", "passphrase", "secretservice", "command", "fd"]
 
   @Argument(
-    help: "The kind of slot: keyfile, passphrase, secretservice or fd.", completion: .list(kinds))
+    help: "The kind of slot: keyfile, passphrase, secretservice, command or fd.",
+    completion: .list(kinds))
   var kind: String?
 
   @Flag(help: "Do not ask for confirmation.")

@@ -44,9 +44,10 @@ func storeRemoveKeySlot(_ server: Server) -> Method {
 }
 
 private let newKind = TypedField.required(
-  "kind", .oneOf(["keyfile", "passphrase", "secretservice"]), "The kind of the new slot.")
+  "kind", .oneOf(["keyfile", "passphrase", "secretservice", "command"]),
+  "The kind of the new slot.")
 private let removedKind = TypedField.required(
-  "kind", .oneOf(["keyfile", "passphrase", "secretservice", "fd"]),
+  "kind", .oneOf(["keyfile", "passphrase", "secretservice", "command", "fd"]),
   "The kind of the removed slot.")
 
 private let slots = Field.required(

@@ -14,7 +14,7 @@ func storeStatus(_ server: Server) -> Method {
         .required("exists", .boolean, "Whether the store exists; the first change creates it."),
         .required(
           "protection", .string(maxBytes: nil),
-          "The protection of the key: keyfile, secretservice, passphrase, fd or memory; with several slots, the weakest one."
+          "The protection of the key: keyfile, command, secretservice, passphrase, fd or memory; with several slots, the weakest one."
         ),
         .required("slots", .array(.string(maxBytes: nil), max: nil), "The key slots."),
         .required("schema", .count, "The schema version of the database."),

@@ -109,7 +109,8 @@ extension KeySource {
   }
 
   private func prepared(_ slot: KeySlot, store: String) throws(Problem) -> Secret {
-    guard slot.kind == .passphrase else { return try secretService.read(store: store) }
+    if slot.kind == .secretservice { return try secretService.read(store: store) }
+    if slot.kind == .command, let command { return try command.read() }
     guard let passphrase = try givenPassphrase else { throw .keyAwaited }
     return try stretched(passphrase, for: slot)
   }
@@ -124,7 +125,7 @@ extension KeySource {
     return try way.slotKey(of: passphrase, salt: slot.salt)
   }
 
-  private func wait(for slots: [KeySlot], store: String) throws(Problem) {
+  func wait(for slots: [KeySlot], store: String) throws(Problem) {
     guard !slots.isEmpty else { return }
     awaited.withLock { $0 = Awaited(slots: slots, store: store) }
     throw .keyAwaited
@@ -135,12 +136,13 @@ extension KeySource {
     case .keyfile: key == nil
     case .fd: key != nil
     case .passphrase: passphrase != nil || typed.withLock { $0 != nil }
+    case .command: choice == .usual && command != nil
     case .secretservice: choice == .usual
     }
   }
 
   /// Returns the slots to try, in order. If there is a slot for the key file or descriptor named on
-  /// the command line, only that one. Otherwise a passphrase excludes the keyring. A key file
+  /// the command line, only that one. Otherwise a passphrase excludes the keyring and the program. A key file
   /// precedes a passphrase, because scrypt is slow and the passphrase may be meant for an accounts
   /// file.
   private func candidates(_ slots: [KeySlot]) -> [KeySlot] {
@@ -156,7 +158,7 @@ extension KeySource {
     switch slot.kind {
     case .keyfile: return try KeyFile(path: try path(for: slot, store: store)).read()
     case .fd: return try key?.secret
-    case .passphrase, .secretservice:
+    case .command, .passphrase, .secretservice:
       let found = prepared.withLock { $0[slot.salt] }
       switch found {
       case nil: return nil
@@ -176,6 +178,7 @@ extension KeySource {
       switch slot.kind {
       case .keyfile: "The key file \(try path(for: slot, store: store))"
       case .fd: "The secret from descriptor \(key?.number ?? -1)"
+      case .command: "The key printed by \(command?.words[0] ?? "keyCommand")"
       case .passphrase: "The passphrase"
       case .secretservice: "The secret in the Secret Service"
       }
@@ -201,13 +204,20 @@ extension KeySource {
 }
 
 extension KeySlot.Kind {
-  fileprivate var cost: Int { self == .secretservice ? 1 : 0 }
+  fileprivate var cost: Int {
+    switch self {
+    case .keyfile, .passphrase, .fd: 0
+    case .command: 1
+    case .secretservice: 2
+    }
+  }
 
   fileprivate var howToOpen: String {
     switch self {
     case .keyfile: "a key file: leave --key-fd out"
     case .fd: "--key-fd"
     case .passphrase: "--passphrase-fd"
+    case .command: "a program: name it as keyCommand in the configuration file"
     case .secretservice: "the Secret Service: leave --key-fd and --key-file out"
     }
   }

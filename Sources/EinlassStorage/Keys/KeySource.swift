@@ -28,6 +28,8 @@ final class KeySource: Sendable {
 
   let choice: Choice
   let secretService: KeySecretService
+  /// `keyCommand` of the configuration file
+  let command: KeyCommand?
   /// `--passphrase-fd`
   let passphrase: KeyDescriptor?
   /// `--file-passphrase-fd`: the passphrase of an accounts file, if it differs.
@@ -47,6 +49,9 @@ final class KeySource: Sendable {
   let location: StoreLocation
   let opened = Lock<StoreKey?>(nil)
 
+  /// The place in `prepared` of the secret for a slot that is not made yet.
+  private static let newSlotSalt: [UInt8] = []
+
   struct Awaited {
     var slots: [KeySlot]
     var store: String
@@ -56,11 +61,13 @@ final class KeySource: Sendable {
     _ choice: Choice, passphraseDescriptor: Int32? = nil,
     filePassphraseDescriptor: Int32? = nil,
     stretching: ScryptParameters = .standard,
-    secretService: KeySecretService = KeySecretService(), location: StoreLocation
+    secretService: KeySecretService = KeySecretService(), command: KeyCommand? = nil,
+    location: StoreLocation
   ) {
     self.choice = choice
     self.stretching = stretching
     self.secretService = secretService
+    self.command = command
     self.location = location
     passphrase = passphraseDescriptor.map { KeyDescriptor(passphrase: $0) }
     filePassphrase = filePassphraseDescriptor.map { KeyDescriptor(passphrase: $0) }
@@ -76,6 +83,7 @@ final class KeySource: Sendable {
     switch choice {
     case .descriptor: .fd
     case .usual where passphrase != nil: .passphrase
+    case .usual where command != nil: .command
     case .usual, .file: .keyfile
     }
   }
@@ -95,6 +103,13 @@ final class KeySource: Sendable {
   func create(
     store: String, storeDirectory: borrowing SafeDirectory
   ) throws(Problem) -> (slot: NewSlot, unwritten: KeyFile?) {
+    if kind == .command, prepared.withLock({ $0[Self.newSlotSalt] == nil }) {
+      try wait(
+        for: [
+          KeySlot(
+            id: 0, kind: .command, parameters: "", salt: Self.newSlotSalt, wrappedKey: [])
+        ], store: store)
+    }
     guard kind == .keyfile else {
       return (try newSlot(kind, store: store, storeDirectory: storeDirectory), nil)
     }
@@ -125,6 +140,18 @@ final class KeySource: Sendable {
       }
       var slot = NewSlot(kind: .passphrase, parameters: stretching.text, secret: secret)
       slot.secret = try stretching.slotKey(of: secret, salt: slot.salt)
+      prepared.withLock { $0[slot.salt] = .success(slot.secret) }
+      return slot
+    case .command:
+      guard let command else {
+        throw .store(
+          .refused,
+          "This operation needs a program that prints the key. Name it as keyCommand in the configuration file."
+        )
+      }
+      let printed = prepared.withLock { $0.removeValue(forKey: Self.newSlotSalt) }
+      let secret = if let printed { try printed.get() } else { try command.read() }
+      let slot = NewSlot(kind: .command, secret: secret)
       prepared.withLock { $0[slot.salt] = .success(slot.secret) }
       return slot
     case .secretservice:

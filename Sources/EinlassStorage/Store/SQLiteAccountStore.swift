@@ -11,11 +11,13 @@ public enum SQLiteAccountStore {
   ///
   /// Never fails. The file is opened on first use and created by the first change, and every
   /// closure throws the problem that it meets. Descriptors are inherited from the parent process
-  /// and read when the key is first needed. When the last copy of the store is released, the
+  /// and read when the key is first needed. `keyCommand` has the absolute path of a program that
+  /// prints the key, and its arguments. When the last copy of the store is released, the
   /// journal is moved into the file, so that the next start is quick.
   public static func open(
     path: String? = nil, keyFile: String? = nil, keyDescriptor: Int32? = nil,
-    passphraseDescriptor: Int32? = nil, filePassphraseDescriptor: Int32? = nil
+    passphraseDescriptor: Int32? = nil, filePassphraseDescriptor: Int32? = nil,
+    keyCommand: [String] = []
   ) -> AccountStore {
     let choice: KeySource.Choice =
       if let keyDescriptor { .descriptor(keyDescriptor) } else if let keyFile {
@@ -29,7 +31,8 @@ public enum SQLiteAccountStore {
         location: location,
         keys: KeySource(
           choice, passphraseDescriptor: passphraseDescriptor,
-          filePassphraseDescriptor: filePassphraseDescriptor, location: location))
+          filePassphraseDescriptor: filePassphraseDescriptor,
+          command: keyCommand.isEmpty ? nil : KeyCommand(words: keyCommand), location: location))
     } catch {
       return AccountStore(failing: error)
     }

@@ -1666,7 +1666,7 @@ class UsersDeleteResult(TypedDict):
 class StoreAddKeySlotParams(TypedDict):
     """Adds a key slot, or replaces the one of the same kind. A passphrase comes from --passphrase-fd or a
     prompt."""
-    kind: Literal["keyfile", "passphrase", "secretservice"]
+    kind: Literal["keyfile", "passphrase", "secretservice", "command"]
 
 
 class StoreAddKeySlotResult(TypedDict):
@@ -1675,7 +1675,7 @@ class StoreAddKeySlotResult(TypedDict):
 
 class StoreRemoveKeySlotParams(TypedDict):
     """Removes a key slot, except the last one. A key file is kept."""
-    kind: Literal["keyfile", "passphrase", "secretservice", "fd"]
+    kind: Literal["keyfile", "passphrase", "secretservice", "command", "fd"]
 
 
 class StoreRemoveKeySlotResult(TypedDict):

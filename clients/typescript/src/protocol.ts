@@ -2449,7 +2449,7 @@ export interface UsersDeleteResult {
 /** Adds a key slot, or replaces the one of the same kind. A passphrase comes from --passphrase-fd or a prompt. */
 export interface StoreAddKeySlotParams {
   /** The kind of the new slot. */
-  kind: "keyfile" | "passphrase" | "secretservice";
+  kind: "keyfile" | "passphrase" | "secretservice" | "command";
 }
 
 export interface StoreAddKeySlotResult {
@@ -2460,7 +2460,7 @@ export interface StoreAddKeySlotResult {
 /** Removes a key slot, except the last one. A key file is kept. */
 export interface StoreRemoveKeySlotParams {
   /** The kind of the removed slot. */
-  kind: "keyfile" | "passphrase" | "secretservice" | "fd";
+  kind: "keyfile" | "passphrase" | "secretservice" | "command" | "fd";
 }
 
 export interface StoreRemoveKeySlotResult {
@@ -2586,8 +2586,8 @@ export interface StoreStatusResult {
   /** Whether the store exists; the first change creates it. */
   exists: boolean;
   /**
-   * The protection of the key: keyfile, secretservice, passphrase, fd or memory; with several slots, the weakest
-   * one.
+   * The protection of the key: keyfile, command, secretservice, passphrase, fd or memory; with several slots,
+   * the weakest one.
    */
   protection: string;
   /** The key slots. */
