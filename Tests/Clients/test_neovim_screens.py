@@ -76,6 +76,16 @@ def test_a_sign_in_is_cancelled(house, screen, page, way):
     assert accounts(house) == []
 
 
+def test_a_split_of_the_window_goes_away_too(house, screen, page):
+    screen.command("Einlass sign-in github")
+    screen.wait_for("<Esc> cancel")
+    screen.command("vsplit")
+    screen.wait_until(lambda shown: shown.count("signs in at GitHub") == 2, "two windows")
+    visit(page())
+    screen.wait_for("signed in to github/ada, Ada Lovelace (ada).")
+    screen.wait_until_gone("signs in at GitHub")
+
+
 def test_a_sign_in_may_begin_while_the_person_types(house, screen, page):
     screen.command("inoremap <F5> <Cmd>Einlass sign-in github<CR>")
     screen.type("ihello")

@@ -1,5 +1,7 @@
 --- Floating windows with text.
 local M = {}
+--- The buffer of each open window.
+local buffers = {}
 
 --- Returns the number of rows that a line needs. Neovim breaks it after the characters of 'breakat'.
 local function rows(line, width)
@@ -52,12 +54,16 @@ function M.open(lines, keys)
     vim.keymap.set("n", key, action, { buffer = buffer, nowait = true })
   end
   M.draw(buffer, window, lines)
+  buffers[window] = buffer
   return window, buffer
 end
 
---- Closes a window, if it is still there.
+--- Closes a window, if it is still there, and each split of it.
 function M.close(window)
+  local buffer = buffers[window]
+  buffers[window] = nil
   pcall(vim.api.nvim_win_close, window, true)
+  if buffer then pcall(vim.api.nvim_buf_delete, buffer, { force = true }) end
   vim.cmd("redraw")
 end
 
