@@ -29,6 +29,14 @@ def house(tmp_path, ready):
     return house
 
 
+def at_two_servers(house):
+    """Signs ada in at two servers of her own, which are two names of one."""
+    house.change({"fcsdk": {"users": {"ada": {"password": "difference", "domain": "example.com"}}}})
+    for server in (house.origin("fcsdk"), house.origin("fcsdk").replace("127.0.0.1", "localhost")):
+        house.do("sign-in", "fcsdk", "--server", server, "--plain-http", "--username", "ada", "--password-fd", "0",
+                 input="difference")
+
+
 @pytest.fixture
 def enter_code(house):
     """Returns a function that enters the code of a device code prompt on its page, as ada. No code is allowed before."""

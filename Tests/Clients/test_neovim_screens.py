@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import at_two_servers
 from house import missing
 
 sys.path.append(str(Path(__file__).parent / "neovim"))
@@ -194,6 +195,22 @@ def test_the_server_of_a_login_is_asked_for_and_offered_again(house, screen):
         screen.command("messages clear | mode")
         screen.wait_until_gone("signed in to fcsdk/ada")
     assert len(accounts(house)) == 1
+
+
+def test_a_server_that_is_no_address_is_told_in_words(screen):
+    screen.command("Einlass sign-in fcsdk")
+    screen.wait_for("Server of FCSDK server:")
+    screen.type("no server")
+    screen.press("Enter")
+    shown = screen.wait_for("Press ENTER")
+    assert "einlass: The server must be a host name or an address" in shown
+
+
+def test_accounts_of_one_name_at_two_servers_are_told_apart(house, screen):
+    at_two_servers(house)
+    port = house.origin("fcsdk").rpartition(":")[2]
+    screen.command("Einlass accounts")
+    screen.wait_for(f"fcsdk/ada@127.0.0.1:{port}", f"fcsdk/ada@localhost:{port}")
 
 
 def test_a_server_that_is_not_named_ends_the_sign_in(house, screen):

@@ -28,7 +28,7 @@ local function fail(message, ...)
 end
 
 local function name_of(account)
-  return clean(account.provider) .. "/" .. clean(account.username)
+  return clean(account.provider) .. "/" .. words.username(account)
 end
 
 --- Calls `work` with the entries of a list, or reports the problem.
@@ -43,7 +43,8 @@ end
 local function with_account(name, again, work)
   with("accounts.list", "accounts", again, function(accounts)
     local found = vim.tbl_filter(function(account)
-      return not name or name == account.account or name == name_of(account) or name == account.username
+      local names = { account.account, name_of(account), account.username, account.provider .. "/" .. account.username }
+      return not name or vim.tbl_contains(names, name)
     end, accounts)
     if #found == 0 then return fail("there is no such account. :Einlass accounts lists them.") end
     if name and #found == 1 then return work(found[1]) end

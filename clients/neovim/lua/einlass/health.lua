@@ -15,7 +15,8 @@ local function opener()
 end
 
 function M.check()
-  local einlass, clean = require("einlass"), require("einlass.text").clean
+  local einlass, words = require("einlass"), require("einlass.text")
+  local clean = words.clean
   start("einlass")
   local program, missing = require("einlass.rpc").find()
   if not program then return fail(missing, { "Install einlass: see its README." }) end
@@ -44,7 +45,7 @@ function M.check()
   if refused then return fail(clean(refused.message)) end
   if #accounts == 0 then warn("there is no account", { ":Einlass sign-in adds one." }) end
   for _, account in ipairs(accounts) do
-    local name = clean(account.provider) .. "/" .. clean(account.username)
+    local name = clean(account.provider) .. "/" .. words.username(account)
     if account.health == "ok" then
       ok(name)
     else

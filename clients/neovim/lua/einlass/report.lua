@@ -49,6 +49,7 @@ local SHOWN = { ["accounts.list"] = "accounts", ["providers.list"] = "providers"
 
 --- Returns a message without the sentences that name a method of CHOICES, because the next step names the command.
 local function in_words(message)
+  message = message:gsub("^The parameter /server ", "The server ")
   local kept = vim.tbl_filter(function(sentence)
     for method in pairs(CHOICES) do
       if sentence:find(method, 1, true) then return false end

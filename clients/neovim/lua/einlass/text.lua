@@ -33,9 +33,15 @@ function M.rights(prompt)
   return #parts > 0 and ": " .. table.concat(parts, ", ") or ""
 end
 
+--- Returns the user name of an account; at a server of the person's own `username@host:port`.
+function M.username(account)
+  local name, subject = account.username, account.subject or ""
+  return clean(vim.startswith(subject, name .. "@") and subject or name)
+end
+
 --- Returns an account in words.
 function M.account(account)
-  local name, username = clean(account.displayName), clean(account.username)
+  local name, username = clean(account.displayName), M.username(account)
   local shown = name ~= "" and name ~= username and ("%s (%s)"):format(name, username) or username
   if not account.health or account.health == "ok" then return shown end
   return shown .. " – " .. (account.health == "reloginNeeded" and "must sign in again" or clean(account.health))
