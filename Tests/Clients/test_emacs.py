@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import hints
+from conftest import at_two_servers
 from house import PROJECT, needs
 from mail_server import open_mail_server
 
@@ -325,6 +326,12 @@ def test_the_list_of_accounts_prefers_and_removes(emacs, house):
           "(cl-letf (((symbol-function 'yes-or-no-p) (lambda (text) (string-match-p \"grace\" text)))) (einlass-remove-this))",
           '(wait "grace" t)', "t")
     assert [account["username"] for account in json.loads(house.do("accounts", "list", "--json"))["accounts"]] == ["ada"]
+
+
+def test_accounts_of_one_name_at_two_servers_are_told_apart(emacs, house):
+    at_two_servers(house)
+    port = house.origin("fcsdk").rpartition(":")[2]
+    emacs("(einlass-accounts)", WAIT, f'(wait "fcsdk +ada@127.0.0.1:{port} ")', f'(wait "fcsdk +ada@localhost:{port} ")', "t")
 
 
 def test_the_list_of_accesses_denies_allows_and_forgets(emacs, house):

@@ -462,9 +462,15 @@ The question goes away when the prompt closes."
                               (einlass--application prompt) (einlass--origin prompt) (einlass--rights prompt)))
             "accept" "decline")))
 
+(defun einlass--username (account)
+  "Return the user name of ACCOUNT.
+At a server of the person's own it has the server after an @."
+  (let ((name (einlass--part account :username)) (subject (einlass--part account :subject)))
+    (if (string-prefix-p (concat name "@") subject) subject name)))
+
 (defun einlass--label (account)
   "Return a line about ACCOUNT."
-  (concat (einlass--part account :username)
+  (concat (einlass--username account)
           (when (plist-get account :displayName) (format " (%s)" (einlass--part account :displayName)))
           (unless (equal (plist-get account :health) "ok") (format " – %s" (einlass--part account :health)))))
 
@@ -839,7 +845,7 @@ parameters of `accounts.signIn'."
 (defun einlass--read-account (text)
   "Ask with TEXT for a stored account and return its id."
   (let ((named (lambda (account)
-                 (append (list :username (format "%s at %s" (plist-get account :username) (plist-get account :provider)))
+                 (append (list :username (format "%s at %s" (einlass--username account) (plist-get account :provider)))
                          account)))
         (accounts (or (einlass--all 'accounts.list :accounts) (user-error "There is no account"))))
     (or (einlass--choose text (mapcar named accounts)) (user-error "No account chosen"))))
@@ -887,7 +893,7 @@ that returns entries for `tabulated-list-mode'."
   "Return the entries of `einlass-accounts'."
   (mapcar (lambda (account)
             (list (plist-get account :account)
-                  (vector (einlass--part account :provider) (einlass--part account :username)
+                  (vector (einlass--part account :provider) (einlass--username account)
                           (einlass--part account :displayName)
                           (cond ((not (equal (plist-get account :health) "ok")) (einlass--part account :health))
                                 ((eq t (plist-get account :signedIn)) "ok") (t "signed out"))
