@@ -302,6 +302,11 @@
     (should (equal (questions-report "noSystemAccount" '(:method "accounts.signIn" :params (:provider "fcsdk")) :y-or-n t)
                    '((accounts.signIn (:provider "fcsdk" :server "s")) "Signed in")))))
 
+(ert-deftest a-server-that-is-no-address-is-told-in-words ()
+  (should (equal (einlass--advice '(:code -32602 :message "The parameter /server must be an address."
+                                    :data (:reason "invalidParams" :path "/server")))
+                 "The server must be an address.  Enter its address again.")))
+
 (ert-deftest a-message-of-one-sentence-stays ()
   (should (equal (einlass--text '(:message "Ask accounts.list.")) "Ask accounts.list."))
   (should (equal (einlass--text '(:message "No. Ask accounts.list. Try again.")) "No. Try again.")))
