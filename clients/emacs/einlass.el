@@ -801,8 +801,10 @@ step names the command."
 
 (defun einlass--read-provider ()
   "Ask for a provider and return its id."
-  (completing-read "Sign in at (or the address of a protected resource): "
-                   (mapcar (lambda (provider) (plist-get provider :id)) (einlass--all 'providers.list :providers))))
+  (let ((id (completing-read "Sign in at (or the address of a protected resource): "
+                             (mapcar (lambda (provider) (plist-get provider :id))
+                                     (einlass--all 'providers.list :providers)))))
+    (if (string-blank-p id) (user-error "No provider chosen") id)))
 
 (defun einlass--with-server (params)
   "Return PARAMS of `accounts.signIn' with the server that the person names.

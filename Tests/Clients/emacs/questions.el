@@ -307,6 +307,11 @@
                                     :data (:reason "invalidParams" :path "/server")))
                  "The server must be an address.  Enter its address again.")))
 
+(ert-deftest no-provider-signs-in-nowhere ()
+  (cl-letf (((symbol-function 'einlass--all) (lambda (&rest _) questions-providers))
+            ((symbol-function 'completing-read) (lambda (&rest _) "")))
+    (should (equal (cdr (should-error (einlass--read-provider) :type 'user-error)) '("No provider chosen")))))
+
 (ert-deftest a-message-of-one-sentence-stays ()
   (should (equal (einlass--text '(:message "Ask accounts.list.")) "Ask accounts.list."))
   (should (equal (einlass--text '(:message "No. Ask accounts.list. Try again.")) "No. Try again.")))
