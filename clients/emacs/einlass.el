@@ -726,7 +726,8 @@ An error is shown with its next step.  Emacs does not wait for the answer."
                             (lambda (result problem)
                               (setq einlass--ids (delq id einlass--ids))
                               (if problem
-                                  (einlass--later #'einlass--report problem
+                                  ;; After the end of its question, which would take the message away.
+                                  (einlass--later #'einlass--later #'einlass--report problem
                                                   (lambda () (einlass--do method params function)))
                                 (einlass--later function result)))))
     (when id (push id einlass--ids))))
@@ -747,8 +748,8 @@ An error is shown with its next step.  Emacs does not wait for the answer."
   "Return the next step after the error PROBLEM, or nil."
   (let* ((data (plist-get problem :data)) (reason (plist-get data :reason)) (code (plist-get problem :code)))
     (or (cdr (assoc reason einlass--next-steps))
-        (and (<= -32700 code -32600) "This is a fault of einlass.el: report it there."))))
         (and (equal (plist-get data :path) "/server") "Enter its address again.")
+        (and (<= -32700 code -32600) "This is a fault of einlass.el: report it there."))))
 
 (defconst einlass--methods
   (regexp-opt '("access.set" "accounts.list" "accounts.signIn" "providers.configure" "providers.list"))

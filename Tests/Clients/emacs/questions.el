@@ -302,6 +302,16 @@
     (should (equal (questions-report "noSystemAccount" '(:method "accounts.signIn" :params (:provider "fcsdk")) :y-or-n t)
                    '((accounts.signIn (:provider "fcsdk" :server "s")) "Signed in")))))
 
+(ert-deftest a-problem-is-shown-after-the-end-of-its-question ()
+  "The end of a question takes the message in the echo area away."
+  (let (order)
+    (cl-letf (((symbol-function 'einlass-start) (lambda (_method _params function) (funcall function nil '(:code 0)) 1))
+              ((symbol-function 'einlass--report) (lambda (&rest _) (push 'report order))))
+      (einlass--do 'accounts.signIn nil #'ignore)
+      (einlass--later (lambda () (push 'end order)))
+      (while (< (length order) 2) (accept-process-output nil 0.01)))
+    (should (equal order '(report end)))))
+
 (ert-deftest a-server-that-is-no-address-is-told-in-words ()
   (should (equal (einlass--advice '(:code -32602 :message "The parameter /server must be an address."
                                     :data (:reason "invalidParams" :path "/server")))
