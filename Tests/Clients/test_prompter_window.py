@@ -130,6 +130,9 @@ ACCEPT, DECLINE, CANCEL = ({"action": action} for action in ("accept", "decline"
      ["Ada Lovelace, ada", "grace, has to sign in again"]),
     ("Choose an Account", SELECT, ["Down", "alt+o"], {**ACCEPT, "account": "a_grace"}, []),
     ("Choose an Account", SELECT, ["alt+c"], CANCEL, []),
+    ("Choose an Account", {"kind": "selectAccount", "accounts": [
+        {"account": f"a_{host}", "provider": "fcsdk", "username": "ada", "subject": f"ada@{host}:443", "health": "ok"}
+        for host in ("desk", "pbx")]}, ["Return"], {**ACCEPT, "account": "a_desk"}, ["ada@desk:443", "ada@pbx:443"]),
     ("Continue at GitHub", {"kind": "confirmAccount", "accounts": [ADA]}, ["Return"], ACCEPT,
      ["Continue as Ada Lovelace at GitHub?", "Ada Lovelace, ada"]),
     ("Signed In at GitHub", REPLACE, ["Down", "alt+t"], {**ACCEPT, "account": "a_grace"}, []),

@@ -77,10 +77,16 @@ class Choice(Gtk.Box):
                 return
 
 
+def name_of(account: Mapping[str, Any]) -> str:
+    """Returns the user name; at a server of the person's own `username@host:port`."""
+    username, subject = account["username"], account.get("subject") or ""
+    return subject if subject.startswith(f"{username}@") else username
+
+
 def add_accounts(choice: Choice, accounts: Sequence[Mapping[str, Any]], source: Any) -> None:
     """Adds rows for accounts. `source` has their pictures, or is None."""
     for account in accounts:
-        username = text(account["username"])
+        username = text(name_of(account))
         mark = "" if account.get("health", "ok") == "ok" else "has to sign in again"
         shown = text(account.get("displayName") or username)
         picture = choice.put(account["account"], shown, username if username != shown else "", mark)
