@@ -167,7 +167,7 @@ def test_the_server_of_a_login_is_asked_for_and_offered_again(desktop, home):
         if typed:
             desktop.type("Sign In", typed)
             desktop.press("Sign In", "Return")
-            desktop.window("Sign In", lambda window: "must be a host name or an address" in words(window)
+            desktop.window("Sign In", lambda window: "The server must be a host name or an address" in words(window)
                            and find(window, "text", "Server")["text"] == typed)
             desktop.press("Sign In", "ctrl+a")
             desktop.type("Sign In", server)
@@ -178,6 +178,24 @@ def test_the_server_of_a_login_is_asked_for_and_offered_again(desktop, home):
             desktop.press(title, "Return")
         code, output, errors = finish(signing)
         assert code == 0 and output.startswith("a_") and errors == "", errors
+
+
+def test_a_server_at_a_provider_without_one_is_told(desktop, home):
+    signing = home.start("einlass-prompter", "sign-in", "github", "--server", "https://pbx.example")
+    step = "Correct --server, or leave it out."
+    window = desktop.window("Sign-In Failed", lambda window: step in names(window) and focused(window))
+    assert "The server is for a server of your own, and GitHub is none." in names(window)
+    desktop.press("Sign-In Failed", "Escape")
+    code, output, errors = finish(signing)
+    assert (code, output) == (1, "") and errors.endswith(f"\n   next: {step}\n")
+
+
+def test_a_provider_of_the_list_is_without_the_server_of_another_one(desktop, home):
+    signing = home.start("einlass-prompter", "sign-in", "nowhere", "--server", "https://pbx.example")
+    desktop.window("Sign-In Failed", lambda window: focused(window) == "Choose a Provider")
+    choose_github(desktop)
+    code, output, _ = finish(signing)
+    assert code == 0 and output.startswith("a_")
 
 
 def test_a_server_that_is_not_named_cancels(desktop, home):
@@ -236,16 +254,20 @@ def test_the_end_of_einlass_is_shown(desktop, home):
     assert (code, output) == (1, "") and "einlass ended before the end of the sign-in." in errors
 
 
-def test_the_hint_of_a_failure_leads_to_the_list_of_providers(desktop, home):
-    signing = home.start("einlass-prompter", "sign-in", "nowhere")
-    window = desktop.window("Sign-In Failed", lambda window: find(window, "push button", "Choose a Provider"))
-    assert "Choose a provider of the list." in names(window) and hints.methods_in(words(window)) == []
+def choose_github(desktop):
     desktop.press("Sign-In Failed", "alt+p")
     desktop.window("Sign In", lambda window: focused(window) == "Twitter")
     desktop.type("Sign In", "github")
     desktop.window("Sign In", lambda window: [
         node["name"] for node in nodes(window) if node["role"] == "list item"] == ["GitHub"])
     desktop.press("Sign In", "Return")
+
+
+def test_the_hint_of_a_failure_leads_to_the_list_of_providers(desktop, home):
+    signing = home.start("einlass-prompter", "sign-in", "nowhere")
+    window = desktop.window("Sign-In Failed", lambda window: focused(window) == "Choose a Provider")
+    assert "Choose a provider of the list." in names(window) and hints.methods_in(words(window)) == []
+    choose_github(desktop)
     code, output, _ = finish(signing)
     assert code == 0 and output.startswith("a_")
 
@@ -300,7 +322,7 @@ def test_a_registration_is_entered_where_it_is_missing(desktop, home):
     registration = configuration["applications"]["*"].pop("github")
     home.config.write_text(json.dumps(configuration))
     signing = home.start("einlass-prompter", "sign-in", "github")
-    window = desktop.window("Sign-In Failed", lambda window: find(window, "push button", "Register"))
+    window = desktop.window("Sign-In Failed", lambda window: focused(window) == "Register")
     assert "Register the application at the provider, then enter its client id here." in names(window)
     assert "The registration at GitHub lacks" in words(window)
     assert "einlassctl" not in words(window) and hints.methods_in(words(window)) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import Any, Callable, List, Mapping, Optional
 
 from einlass import Call, Client, EinlassError
@@ -36,6 +37,7 @@ class SignIn:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options, self.code = options, CANCELLED
+        self.is_server_named = bool(options.server)  # on the command line
         self.call: Optional[Call] = None
         self.last: Mapping[str, Any] = {}  # the settings of the last sign-in at a server of the person's own
         self.window = Window(self.cancel)
@@ -104,12 +106,14 @@ class SignIn:
         if error.reason in CANCELS:
             say(f"problem: {message}")
             return self.end(CANCELLED)
-        if error.data.get("path") == "/server":
+        is_about_server = error.data.get("path") == "/server"
+        if is_about_server and not self.is_server_named:
             return self.ask_server(self.last, message if self.options.server else "")
         if error.reason == "serverGone":
             return self.say_problem("einlass ended before the end of the sign-in.", "Start the sign-in again.")
         hint = error.data.get("hint")
         step = STEPS.get(str(hint.get("method"))) if isinstance(hint, Mapping) else None
+        step = "Correct --server, or leave it out." if is_about_server else step
         step = step or text(filled(NEXT_STEPS.get(error.reason, "See the message."), error.data, self.options), MESSAGE)
         words = error.data.get("serverError")
         said = isinstance(words, Mapping) and "text" in words and f"The provider says: {text(words['text'])}"
@@ -160,6 +164,7 @@ class SignIn:
         def done() -> None:
             if provider := choice.value():
                 self.options.provider = provider
+                self.options.server, self.is_server_named = None, False  # it is for the former provider
                 self.sign_in()
 
         def add(providers: List[Mapping[str, Any]]) -> None:
@@ -260,6 +265,7 @@ class SignIn:
 
 def in_words(message: str) -> str:
     """Returns a message without the sentences that name a method, because the step has the person's words for it."""
+    message = re.sub("^The parameter /server ", "The server ", message)
     sentences = message.replace(". ", ".\n").split("\n")
     kept = [sentence for sentence in sentences if not any(name in sentence for name in (*STEPS, "accounts.list"))]
     return " ".join(kept) or message
