@@ -99,7 +99,8 @@ def test_a_sign_in_may_begin_while_the_person_types(house, screen, page):
     screen.wait_for("hello world")
 
 
-def test_einlass_ends_with_neovim(house, screen):
+def process(house, screen):
+    """Starts einlass in this Neovim. Returns its process id."""
     screen.command("Einlass")
     screen.wait_for("there is no account here")
     screen.command("lua print('process', #vim.api.nvim_get_proc_children(vim.fn.getpid()))")
@@ -107,7 +108,29 @@ def test_einlass_ends_with_neovim(house, screen):
     screen.command("lua vim.fn.writefile(vim.api.nvim_get_proc_children(vim.fn.getpid()), 'children')")
     children = house.folder / "work/children"
     screen.wait_until(lambda _: children.exists() and children.read_text().strip(), "a list of children")
-    einlass = os.pidfd_open(int(children.read_text()))
+    return int(children.read_text())
+
+
+@pytest.mark.parametrize("question", ["User name at", "Password of ada at"])
+def test_a_question_goes_away_when_einlass_ends(house, screen, question):
+    einlass = process(house, screen)
+    screen.command("Einlass sign-in fcsdk")
+    screen.wait_for("Server of FCSDK server:")
+    for text, shown in ((house.origin("fcsdk"), "User name at"), ("ada", "Password of ada at")):
+        screen.type(text)
+        screen.press("Enter")
+        screen.wait_for(shown)
+        if shown == question:
+            break
+    os.kill(einlass, signal.SIGKILL)
+    screen.wait_for("einlass ended before it answered (exit code 137).", "1: Try again", "2: Close")
+    screen.type("2")
+    screen.press("Enter")
+    screen.wait_until_gone("2: Close")
+
+
+def test_einlass_ends_with_neovim(house, screen):
+    einlass = os.pidfd_open(process(house, screen))
     screen.type(":qall!")
     screen.press("Enter")
     ended, _, _ = select.select([einlass], [], [], PATIENCE)

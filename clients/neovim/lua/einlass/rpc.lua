@@ -49,7 +49,11 @@ function M.start(command, hello, on)
   self.input = uv.new_pipe(false)
   local function ended()
     open = open - 1
-    if open == 0 then vim.schedule(function() self:_end() end) end
+    if open > 0 then return end
+    for _, dialog in pairs(self.dialogs) do
+      if dialog.closing then dialog.closing() end
+    end
+    vim.schedule(function() self:_end() end)
   end
   local problem
   self.process, problem = uv.spawn(command[1], {
