@@ -747,8 +747,8 @@ An error is shown with its next step.  Emacs does not wait for the answer."
 (defun einlass--next-step (problem)
   "Return the next step after the error PROBLEM, or nil."
   (let* ((data (plist-get problem :data)) (reason (plist-get data :reason)) (code (plist-get problem :code)))
-    (or (cdr (assoc reason einlass--next-steps))
-        (and (equal (plist-get data :path) "/server") "Enter its address again.")
+    (or (and (equal (plist-get data :path) "/server") "Enter its address again.")
+        (cdr (assoc reason einlass--next-steps))
         (and (<= -32700 code -32600) "This is a fault of einlass.el: report it there."))))
 
 (defconst einlass--methods
@@ -760,8 +760,10 @@ An error is shown with its next step.  Emacs does not wait for the answer."
 A sentence that names one of `einlass--methods' is left out, because the next
 step names the command."
   (let ((words (plist-get (plist-get (plist-get problem :data) :serverError) :text))
-        (message (replace-regexp-in-string "\\`The parameter /server " "The server "
-                                           (einlass--clean (plist-get problem :message)))))
+        (message (replace-regexp-in-string
+                  ", or pass secure: false" "" ; for which there is no command
+                  (replace-regexp-in-string "\\`The parameter /server " "The server "
+                                            (einlass--clean (plist-get problem :message))))))
     (concat (string-join (or (seq-remove (lambda (sentence) (string-match-p einlass--methods sentence))
                                          (split-string (replace-regexp-in-string "\\. " ".\n" message) "\n"))
                              (list message))

@@ -315,7 +315,10 @@
 (ert-deftest a-server-that-is-no-address-is-told-in-words ()
   (should (equal (einlass--advice '(:code -32602 :message "The parameter /server must be an address."
                                     :data (:reason "invalidParams" :path "/server")))
-                 "The server must be an address.  Enter its address again.")))
+                 "The server must be an address.  Enter its address again."))
+  (should (equal (einlass--advice '(:code 1028 :message "Name the server with https, or pass secure: false."
+                                    :data (:reason "unsafeURL" :path "/server")))
+                 "Name the server with https.  Enter its address again.")))
 
 (ert-deftest no-provider-signs-in-nowhere ()
   (cl-letf (((symbol-function 'einlass--all) (lambda (&rest _) questions-providers))
