@@ -106,6 +106,18 @@ io.write(tostring(asked))'''
     assert lua(house, script)[0] == "Server of FCSDK server: "
 
 
+@pytest.mark.parametrize("reason, message, shown", [
+    ("invalidParams", "The parameter /server must be an address.", "The server must be an address."),
+    ("unsafeURL", "Name the server with https, or pass secure: false.", "Name the server with https."),
+])
+def test_a_server_that_cannot_be_used_is_told_in_words(house, reason, message, shown):
+    script = f'''
+vim.notify = function(text) io.write(text) end
+local data = {{ reason = "{reason}", path = "/server", provider = "fcsdk" }}
+require("einlass").report(require("einlass.rpc").problem(1, "{message}", data))'''
+    assert lua(house, script)[0] == f"einlass: {shown}\nEnter its address again (:Einlass sign-in fcsdk)."
+
+
 def test_the_sentence_of_a_message_that_is_all_of_it_stays(house):
     script = '''
 vim.notify = function(text) io.write(text) end

@@ -49,7 +49,7 @@ local SHOWN = { ["accounts.list"] = "accounts", ["providers.list"] = "providers"
 
 --- Returns a message without the sentences that name a method of CHOICES, because the next step names the command.
 local function in_words(message)
-  message = message:gsub("^The parameter /server ", "The server ")
+  message = message:gsub("^The parameter /server ", "The server "):gsub(", or pass secure: false", "")
   local kept = vim.tbl_filter(function(sentence)
     for method in pairs(CHOICES) do
       if sentence:find(method, 1, true) then return false end
@@ -72,7 +72,8 @@ local function lines_of(problem)
   end
   local application = problem.application or require("einlass").application
   local names = { PROVIDER = data.provider, ACCOUNT = data.account, APPLICATION = application.name }
-  local step = (next_steps[problem.reason] or ""):gsub("%u%u%u+", function(name)
+  local server = data.path == "/server" and "Enter its address again (:Einlass sign-in PROVIDER)."
+  local step = (server or next_steps[problem.reason] or ""):gsub("%u%u%u+", function(name)
     return names[name] and clean(names[name])
   end)
   if step ~= "" then table.insert(lines, step) end
