@@ -170,6 +170,10 @@ def test_the_server_of_a_login_is_asked_for_and_offered_again(desktop, home):
             desktop.window("Sign In", lambda window: "The server must be a host name or an address" in words(window)
                            and find(window, "text", "Server")["text"] == typed)
             desktop.press("Sign In", "ctrl+a")
+            desktop.type("Sign In", "http://pbx.example")
+            desktop.press("Sign In", "Return")
+            desktop.window("Sign In", lambda window: "Name the server with https." in words(window))
+            desktop.press("Sign In", "ctrl+a")
             desktop.type("Sign In", server)
         desktop.press("Sign In", "Return")
         for text in ("ada", "difference"):

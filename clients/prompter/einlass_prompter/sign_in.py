@@ -265,7 +265,7 @@ class SignIn:
 
 def in_words(message: str) -> str:
     """Returns a message without the sentences that name a method, because the step has the person's words for it."""
-    message = re.sub("^The parameter /server ", "The server ", message)
+    message = re.sub("^The parameter /server ", "The server ", message).replace(", or pass secure: false", "")
     sentences = message.replace(". ", ".\n").split("\n")
     kept = [sentence for sentence in sentences if not any(name in sentence for name in (*STEPS, "accounts.list"))]
     return " ".join(kept) or message
