@@ -351,6 +351,38 @@ def test_a_line_that_is_no_message_is_an_error_and_the_end_of_input_ends_the_bri
     assert [(answer["id"], "result" in answer) for answer in (right, late)] == [(1, True), (2, True)]
 
 
+STRANGE = {
+    "client": [{"method": "m", "params": {"_meta": meta}} for meta in (
+        "text", *({"io.modelcontextprotocol/protocolVersion": version} for version in (5, ["5"], "5\r\nX: y", "ä")))]
+    + [{"method": "ä", "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}}],
+    "server": [{"method": "tools/list", "params": {"tools": tools}} for tools in (None, ["t"], [{}], [{"name": ["t"]}])]
+    + [{"method": "initialize", "params": {"protocolVersion": version}} for version in ({"a": 1}, "5\r\nX: y", "ä")]}
+
+
+@pytest.mark.parametrize("side", STRANGE)
+def test_a_message_that_has_not_the_shape_of_mcp_passes_as_it_is(house, side):
+    house.sign_in("gitlab")
+    house.allow("mcp", "gitlab")
+    sent = [{"jsonrpc": "2.0", "id": number, **message} for number, message in enumerate(STRANGE[side])]
+
+    def answer(request, body):
+        message = json.loads(body)
+        reply = {"jsonrpc": "2.0", "id": message["id"], "result": message["params"]}
+        return 200, {"Content-Type": "application/json"}, json.dumps(reply).encode()
+
+    with open_gate(house.origin("gitlab") + "/api/v4/user", answer) as gate:
+        house.do("services", "add", gate.address, "gitlab/ada", "--yes")
+        command = [sys.executable, "-m", "einlass", "mcp", gate.address]
+        with house.start("env", *(f"{name}={value}" for name, value in ENVIRONMENT.items()), *command) as process:
+            answers = []
+            for message in sent:
+                process.stdin.write(json.dumps(message) + "\n")
+                process.stdin.flush()
+                answers.append(json.loads(process.stdout.readline()))
+            assert process.communicate(timeout=PATIENCE) == ("", "")
+    assert answers == [{"jsonrpc": "2.0", "id": message["id"], "result": message["params"]} for message in sent]
+
+
 # A protected resource, which names its authorization server itself (RFC 9728).
 
 @pytest.fixture

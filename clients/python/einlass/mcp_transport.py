@@ -31,6 +31,7 @@ REST = 5  # seconds without a request after which einlass is closed
 # RFC 9110 section 11.2, and RFC 6749 section 3.3.
 PARAMETER = re.compile(r'([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))')
 SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
+VALUE = re.compile(r"[\x21-\x7e]+")  # of a header
 
 
 class Auth(AuthFlow, httpx2.Auth):
@@ -138,8 +139,18 @@ def refusal(request: httpx2.Request, problem: EinlassError) -> httpx2.Response:
     return httpx2.Response(status, json={"jsonrpc": "2.0", "id": None, "error": error}, request=request)
 
 
+def headed(value: Any) -> Optional[str]:
+    """Returns a text that can be the value of a header; None for anything else."""
+    return value if isinstance(value, str) and VALUE.fullmatch(value) else None
+
+
+def an_object(value: Any) -> Dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
 class Headers:
-    """The headers that repeat parts of a message for Streamable HTTP. A client on standard input sends none."""
+    """The headers that repeat parts of a message for Streamable HTTP. A client on standard input sends none. A part
+    that has not the shape of MCP gives none."""
 
     def __init__(self) -> None:
         self.version: Optional[str] = None  # of `initialize`
@@ -148,10 +159,10 @@ class Headers:
 
     def of(self, message: Any) -> Dict[str, str]:
         """Returns the headers of a message from the client."""
-        method, params = getattr(message, "method", None), getattr(message, "params", None) or {}
+        method, params = headed(getattr(message, "method", None)), an_object(getattr(message, "params", None))
         if isinstance(message, JSONRPCRequest):
             self.asked[message.id] = message.method
-        version = (params.get("_meta") or {}).get(VERSION_KEY)
+        version = headed(an_object(params.get("_meta")).get(VERSION_KEY))
         if method is None or method == "initialize" or version not in MODERN_PROTOCOL_VERSIONS:
             known = version or self.version
             return {inbound.MCP_PROTOCOL_VERSION_HEADER: known} if known and method != "initialize" else {}
@@ -160,7 +171,7 @@ class Headers:
         if isinstance(name, str):
             headers[inbound.MCP_NAME_HEADER] = inbound.encode_header_value(name)
             if method == "tools/call" and name in self.parameters:
-                headers.update(inbound.mcp_param_headers(self.parameters[name], params.get("arguments") or {}))
+                headers.update(inbound.mcp_param_headers(self.parameters[name], an_object(params.get("arguments"))))
         return headers
 
     def learn(self, message: Any) -> None:
@@ -169,11 +180,12 @@ class Headers:
         if not isinstance(message, JSONRPCResponse):
             return
         if method == "initialize":
-            self.version = message.result.get("protocolVersion")
-        for tool in message.result.get("tools", []) if method == "tools/list" else []:
-            schema = tool.get("inputSchema")
-            if inbound.find_invalid_x_mcp_header(schema) is None:
-                self.parameters[tool["name"]] = inbound.x_mcp_header_map(schema)
+            self.version = headed(message.result.get("protocolVersion"))
+        tools = message.result.get("tools") if method == "tools/list" else None
+        for tool in map(an_object, tools if isinstance(tools, list) else []):
+            name, schema = tool.get("name"), tool.get("inputSchema")
+            if isinstance(name, str) and inbound.find_invalid_x_mcp_header(schema) is None:
+                self.parameters[name] = inbound.x_mcp_header_map(schema)
 
 
 async def bridge(accounts: Accounts) -> None:
