@@ -560,6 +560,23 @@ def test_without_the_package_the_extra_is_named(tmp_path):
     assert (done.returncode, done.stdout) == (1, "") and "pip install 'einlass[mcp]'" in done.stderr
 
 
+def test_at_a_version_of_the_package_with_other_names_the_extra_is_named(tmp_path):
+    texts = {"server/stdio": "stdio_server = None", "client/streamable_http": "streamable_http_client = None"}
+    for name in ("__init__", "server/__init__", "client/__init__", "shared/__init__", *texts):
+        module = tmp_path / f"mcp/{name}.py"
+        module.parent.mkdir(parents=True, exist_ok=True)
+        module.write_text(texts.get(name, ""))
+    code = f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+from einlass.mcp_bridge import main
+sys.exit(main(["https://photos.example.com/mcp"]))
+"""
+    code, output = python(code)
+    assert code == 1 and output == ("problem: The package mcp.shared is missing or of another version. "
+                                    "Install the bridge: pip install 'einlass[mcp]'\n")
+
+
 # The page.
 
 def test_the_configuration_of_the_page_reaches_a_server(bridges, house, tmp_path):

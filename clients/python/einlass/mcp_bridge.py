@@ -205,8 +205,9 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     threading.Thread(target=accounts.warm_up, daemon=True).start()
     try:
         from .mcp_transport import serve
-    except ModuleNotFoundError as error:
-        say(f"problem: There is no package {error.name}. Install the bridge: pip install 'einlass[mcp]'")
+    except ImportError as error:
+        say(f"problem: The package {error.name} is missing or of another version. "
+            "Install the bridge: pip install 'einlass[mcp]'")
         return 1
     return serve(accounts)
 
