@@ -187,9 +187,12 @@ class PersonsClient(Client):
 
     person: Person
 
-    def request(self, *arguments: Any, **named: Any) -> Any:
+    def request(self, method: str, *arguments: Any, **named: Any) -> Any:
+        if method == "prompt.answer":  # of the client itself, after an answer
+            return super().request(method, *arguments, **named)
+        self.person.problem = None  # of an earlier request
         try:
-            return super().request(*arguments, **named)
+            return super().request(method, *arguments, **named)
         except EinlassError as error:
             problem, self.person.problem = self.person.problem, None
             if problem:
@@ -223,7 +226,8 @@ class Einlass:
         return str(result["account"])
 
     def change(self, state: Mapping[str, Any]) -> None:
-        """Changes the state of the sandbox by a merge patch: `einlass-sandbox --help`."""
+        """Changes the state of the sandbox by a merge patch: `einlass-sandbox --help`. Raises ValueError for a patch
+        that it refuses."""
         self._control("PATCH", "/state", state)
 
     def requests(self) -> List[Dict[str, Any]]:
@@ -232,9 +236,13 @@ class Einlass:
 
     def _control(self, method: str, path: str, body: Optional[Mapping[str, Any]] = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
-        address = self.ready["control"].rstrip("/") + path
-        with _browser.open(urllib.request.Request(address, data, method=method), timeout=PATIENCE) as answer:
-            return json.loads(answer.read() or b"null")
+        request = urllib.request.Request(self.ready["control"].rstrip("/") + path, data, method=method)
+        try:
+            with _browser.open(request, timeout=PATIENCE) as answer:
+                return json.loads(answer.read() or b"null")
+        except urllib.error.HTTPError as refusal:
+            with refusal:
+                raise ValueError(f"The sandbox refuses {method} {path}: {refusal.read().decode()}") from None
 
     def close(self) -> None:
         for client in self._clients:

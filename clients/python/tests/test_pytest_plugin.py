@@ -104,6 +104,21 @@ def test_a_page_with_an_error_ends_the_sign_in(einlass):
         assert client.request("accounts.signIn", {"provider": "github"})["created"]
 
 
+def test_a_failed_answer_is_the_failure_of_its_own_request_alone(einlass):
+    einlass.person.says["openURL"] = lambda prompt: 1 / 0
+    with einlass.client("editor") as client:
+        call = client.start("accounts.signIn", {"provider": "github"})
+        with pytest.raises(EinlassError, match="userCanceled"):
+            call.result(30)
+        with pytest.raises(EinlassError, match="unknownProvider"):
+            client.request("accounts.signIn", {"provider": "nosuch"})
+
+
+def test_a_patch_that_the_sandbox_refuses_names_its_place(einlass):
+    with pytest.raises(ValueError, match="/faults"):
+        einlass.change({"faults": []})
+
+
 def test_the_address_of_an_application_or_of_another_machine(einlass):
     assert einlass.sign_in("apple")
     own = "com.example.editor:/callback"
