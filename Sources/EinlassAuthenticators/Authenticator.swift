@@ -79,6 +79,18 @@ public protocol AuthenticatorDelegate: AnyObject, Sendable {
   func authenticator(didFail problem: Problem) async
 }
 
+extension Answer {
+  /// The answer to the question for access. Without a decision nothing is remembered.
+  init(decision: Bool?) {
+    self =
+      switch decision {
+      case true?: .accept()
+      case false?: .decline
+      case nil: .cancel
+      }
+  }
+}
+
 extension Asker {
   /// Shows prompts by a function. An answer after the end of its prompt is dropped, so a function
   /// that ignores the cancellation of its task holds nothing up.
@@ -89,14 +101,16 @@ extension Asker {
     self.init(
       kinds: kinds,
       ask: { prompt async throws(Problem) in
+        let cancelled = Problem(.cancelled, "The sign-in was cancelled.")
+        if Task.isCancelled { throw cancelled }
         let (answers, continuation) = AsyncStream<Result<Answer, Problem>>.makeStream()
         let asking = Task {
-          continuation.yield(await answer(prompt))
+          if !Task.isCancelled { continuation.yield(await answer(prompt)) }
           continuation.finish()
         }
         defer { asking.cancel() }
         for await answer in answers { return try answer.get() }
-        throw Problem(.cancelled, "The sign-in was cancelled.")
+        throw cancelled
       },
       report: { _ in })
   }

@@ -28,9 +28,9 @@ public struct FacebookAuthenticator: Sendable {
   public func perform() -> Task<Void, Never> {
     Task { [weak delegate] in
       do throws(FacebookAuthenticatorProblem) {
-        let credentials = try await perform(
+        let credentials = try await signIn(
           grantAccess: { [weak delegate] permissions in
-            await delegate?.facebookAuthenticator(mayAccessAccountWith: permissions) ?? false
+            await delegate?.facebookAuthenticator(mayAccessAccountWith: permissions)
           },
           confirmAccount: { [weak delegate] username in
             await delegate?.facebookAuthenticator(confirmAccount: username) ?? false
@@ -54,10 +54,18 @@ public struct FacebookAuthenticator: Sendable {
     grantAccess: @escaping @Sendable (_ permissions: [String]) async -> Bool,
     confirmAccount: @escaping @Sendable (_ username: String) async -> Bool
   ) async throws(FacebookAuthenticatorProblem) -> FacebookCredentials {
+    try await signIn(grantAccess: grantAccess, confirmAccount: confirmAccount)
+  }
+
+  /// `grantAccess` returns `nil` if nobody decides.
+  private func signIn(
+    grantAccess: @escaping @Sendable (_ permissions: [String]) async -> Bool?,
+    confirmAccount: @escaping @Sendable (_ username: String) async -> Bool
+  ) async throws(FacebookAuthenticatorProblem) -> FacebookCredentials {
     let asker = Asker(kinds: [.grantAccess, .confirmAccount]) { prompt in
       switch prompt {
       case .grantAccess(let permissions, _, _, _):
-        .success(await grantAccess(permissions) ? .accept() : .decline)
+        .success(Answer(decision: await grantAccess(permissions)))
       case .confirmAccount(let account):
         .success(await confirmAccount(account.username) ? .accept() : .cancel)
       default: .success(.cancel)

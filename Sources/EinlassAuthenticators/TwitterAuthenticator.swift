@@ -24,9 +24,9 @@ public struct TwitterAuthenticator: Sendable {
   public func perform() -> Task<Void, Never> {
     Task { [weak delegate] in
       do throws(TwitterAuthenticatorProblem) {
-        let credentials = try await perform(
+        let credentials = try await signIn(
           grantAccess: { [weak delegate] in
-            await delegate?.twitterAuthenticatorMayAccessAccounts() ?? false
+            await delegate?.twitterAuthenticatorMayAccessAccounts()
           },
           chooseAccount: { [weak delegate] usernames in
             await delegate?.twitterAuthenticator(chooseAccountFrom: usernames)
@@ -49,9 +49,17 @@ public struct TwitterAuthenticator: Sendable {
     grantAccess: @escaping @Sendable () async -> Bool,
     chooseAccount: @escaping @Sendable (_ usernames: [String]) async -> String?
   ) async throws(TwitterAuthenticatorProblem) -> TwitterCredentials {
+    try await signIn(grantAccess: grantAccess, chooseAccount: chooseAccount)
+  }
+
+  /// `grantAccess` returns `nil` if nobody decides.
+  private func signIn(
+    grantAccess: @escaping @Sendable () async -> Bool?,
+    chooseAccount: @escaping @Sendable (_ usernames: [String]) async -> String?
+  ) async throws(TwitterAuthenticatorProblem) -> TwitterCredentials {
     let asker = Asker(kinds: [.grantAccess, .selectAccount]) { prompt in
       guard case .selectAccount(let accounts, _) = prompt else {
-        return .success(await grantAccess() ? .accept() : .decline)
+        return .success(Answer(decision: await grantAccess()))
       }
       guard let name = await chooseAccount(accounts.map(\.username)) else {
         return .success(.cancel)

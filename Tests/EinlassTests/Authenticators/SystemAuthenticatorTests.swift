@@ -186,6 +186,38 @@ import Testing
     #expect(person.calls == ["access", #"choose ["ada", "bob"]"#, "signed in ada"])
   }
 
+  @Test func `Without its delegate no decision about access is stored`() async throws {
+    let chirp = Script(store: Sample.chirpStore(grant: nil))
+    await TwitterAuthenticator(try Self.application(chirp), delegate: Person()).perform().value
+    let graph = Script(store: Sample.graphStore(grant: nil))
+    await FacebookAuthenticator(try Self.application(graph), delegate: Person()).perform().value
+    #expect(chirp.store.grants.isEmpty && graph.store.grants.isEmpty)
+    // The control: a delegate that declines.
+    let person = Person(isWilling: false)
+    await TwitterAuthenticator(try Self.application(chirp), delegate: person).perform().value
+    #expect(chirp.store.grants.count == 1)
+  }
+
+  @Test func `A sign-in that is cancelled at once asks nothing`() async throws {
+    let script = Script(store: Sample.chirpStore(grant: nil))
+    let person = Person()
+    let authenticator = TwitterAuthenticator(try Self.application(script), delegate: person)
+    let (cancellation, end) = AsyncStream<Void>.makeStream()
+    let running = Task {
+      for await _ in cancellation {}
+      return try await authenticator.perform(
+        grantAccess: { await person.twitterAuthenticatorMayAccessAccounts() },
+        chooseAccount: { $0.first })
+    }
+    running.cancel()
+    let problem = await #expect(throws: TwitterAuthenticatorProblem.self) {
+      try await running.value
+    }
+    end.finish()
+    #expect(problem == .networkFailure(-999, "The sign-in was cancelled."))
+    #expect(person.calls.isEmpty)
+  }
+
   @Test func `Without its delegate a sign-in ends without a request`() async throws {
     let script = Script(ReverseAuthFlowTests.happy, store: Sample.chirpStore())
     let authenticator = TwitterAuthenticator(try Self.application(script), delegate: Person())
