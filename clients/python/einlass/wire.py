@@ -32,7 +32,7 @@ class ServerGone(EinlassError):
 
     def __init__(self, exit_code: Optional[int], last_lines: Iterable[str]) -> None:
         data = {"exitCode": exit_code, "log": list(last_lines), "retryable": True}
-        super().__init__(0, "serverGone", data, f"einlass ended before it answered (exit code {exit_code})")
+        super().__init__(0, "serverGone", data, f"einlass ended before it answered (exit code {exit_code}).")
 
 
 class Lines:
