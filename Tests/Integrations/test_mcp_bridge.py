@@ -498,6 +498,17 @@ def test_a_server_that_names_no_provider_becomes_a_service(house):
         Bridges(house, address).on_terminal(sys.executable, "-m", "einlass", "mcp", address)
 
 
+def test_the_command_of_an_error_has_the_options_of_the_bridge():
+    options = ["--scope=photos", "--account=ada", "--application=editor"]
+    code = f"""
+from einlass.mcp_bridge import Accounts, parse
+print(Accounts(parse({[*options, "https://photos.example.com/mcp"]!r})).command(["albums", "photos"]))
+"""
+    assert python(code) == (0, shlex.join([
+        sys.executable, "-m", "einlass", "mcp", "--sign-in", "--scope=photos", "--scope=albums", *options[1:],
+        "https://photos.example.com/mcp"]) + "\n")
+
+
 # The import of parts.
 
 def python(code, executable=sys.executable):

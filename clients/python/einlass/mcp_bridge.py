@@ -122,7 +122,7 @@ class Accounts(TokenSource):
         """Returns this program's command that signs in, to copy."""
         is_script = os.path.basename(sys.argv[0]) == "einlass-mcp"
         words = [sys.argv[0]] if is_script else [sys.executable, "-m", "einlass", "mcp"]
-        more = [f"--scope={scope}" for scope in scopes]
+        more = [f"--scope={scope}" for scope in dict.fromkeys([*self.options.scope, *scopes])]
         for name, usual in (("account", None), ("application", "mcp")):
             if (value := getattr(self.options, name)) != usual:
                 more.append(f"--{name}={value}")
