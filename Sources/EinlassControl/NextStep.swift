@@ -28,6 +28,9 @@ struct NextStep: Equatable {
     if message.hasSuffix("start afresh.") {
       return NextStep("If the key file is elsewhere, name it with --key-file.")
     }
+    if message.hasSuffix("correct keyCommand in the configuration file.") {
+      return NextStep("Run it in a terminal, then correct keyCommand in the configuration file.")
+    }
     guard message.hasSuffix("'"), let command = message.split(separator: ": ").last,
       command.hasPrefix("chmod ")
     else { return openingTheStore }

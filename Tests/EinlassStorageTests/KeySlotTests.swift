@@ -325,7 +325,7 @@ import Testing
     #expect(rows == [""])
   }
 
-  @Test func `A new store begins with the program's key, which runs once and makes no key file`()
+  @Test func `A new store begins with the program's key, run twice, and makes no key file`()
     throws
   {
     let count = "\(home.path)/count"
@@ -335,7 +335,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: count))
     let id = try open.add(.example(), .usual).account.id
     #expect(outcome(open, id) == "opens")
-    #expect(try String(contentsOfFile: count, encoding: .utf8) == "\n")
+    #expect(try String(contentsOfFile: count, encoding: .utf8) == "\n\n")
     #expect(try store().protection(.none) == "command")
     #expect(!FileManager.default.fileExists(atPath: home.keyDirectory))
   }
@@ -350,6 +350,7 @@ import Testing
       (":", "printed nothing"), ("echo 5a", "printed no key"),
       ("echo \(String(repeating: "5a", count: 32)); exit 1", "ended with exit code 1"),
       ("kill -9 $$", "ended with exit code 137"),
+      ("head -c 32 /dev/urandom", "printed another key the second time"),
     ])
   func failingCommand(script: String, reason: String) throws {
     let id = try store().add(.example(), .usual).account.id

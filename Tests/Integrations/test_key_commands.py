@@ -272,7 +272,7 @@ def test_a_program_that_prints_another_key_each_time_leaves_the_key_file(home):
     home.allow("einlassctl", "gitlab")
     name_program(home, '{"keyCommand": ["/usr/bin/head", "-c", "32", "/dev/urandom"]}')
     code, output, errors = run(home, next(text for _, text in fences(SECTIONS[AGE]) if text.startswith("einlassctl")))
-    assert code == 1 and "Removed key slots: command" in output + errors and "only way to open" in errors
+    assert code == 1 and "printed another key the second time" in errors
     assert slots(home) == ["keyfile"] and token(home)[0] == 0
 
 

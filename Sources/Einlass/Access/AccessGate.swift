@@ -28,7 +28,7 @@ struct AccessGate {
 
   /// Forgets the decision, so that `admit` asks again. A denial stays.
   func forgetGrant() throws(Problem) {
-    try store.decide(place, .usual) { $0?.state == .denied ? $0 : nil }
+    _ = try store.decide(place, .usual) { $0?.state == .denied ? $0 : nil }
   }
 
   private var place: AccessGrant.Place {
@@ -79,7 +79,7 @@ struct AccessGate {
     }
     let new = decision(state)
     var isCurrent = false
-    try store.decide(place, .usual) { current in
+    _ = try store.decide(place, .usual) { current in
       isCurrent = current == grant
       return isCurrent ? new : current
     }

@@ -12,6 +12,14 @@ struct KeyCommand: Sendable {
   var words: [String]
   var limitMilliseconds = 5_000
 
+  /// Runs the program twice for a new slot, because a program that prints another key each time
+  /// would lock the store up. Throws `keyUnavailable` with the reason.
+  func readForNewSlot() throws(Problem) -> Secret {
+    let secret = try read()
+    guard try read() == secret else { throw failed("printed another key the second time") }
+    return secret
+  }
+
   /// Runs the program. Throws `keyUnavailable` with the reason.
   func read() throws(Problem) -> Secret {
     let deadline = Deadline(milliseconds: limitMilliseconds)
@@ -25,8 +33,11 @@ struct KeyCommand: Sendable {
       output = try child.output.readToEnd(
         limitBytes: KeyText.limitBytes, by: deadline, path: words[0])
     } catch {
-      throw error.cause == .silent
-        ? tooSlow : failed("printed more than \(KeyText.limitBytes) bytes")
+      switch error.cause {
+      case .silent: throw tooSlow
+      case .tooLong: throw failed("printed more than \(KeyText.limitBytes) bytes")
+      default: throw failed("cannot be read")
+      }
     }
     guard let code = child.exitCode(within: deadline) else { throw tooSlow }
     guard code == 0 else { throw failed("ended with exit code \(code)") }

@@ -110,7 +110,9 @@ extension KeySource {
 
   private func prepared(_ slot: KeySlot, store: String) throws(Problem) -> Secret {
     if slot.kind == .secretservice { return try secretService.read(store: store) }
-    if slot.kind == .command, let command { return try command.read() }
+    if slot.kind == .command, let command {
+      return try slot.salt == Self.newSlotSalt ? command.readForNewSlot() : command.read()
+    }
     guard let passphrase = try givenPassphrase else { throw .keyAwaited }
     return try stretched(passphrase, for: slot)
   }

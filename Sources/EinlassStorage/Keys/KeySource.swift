@@ -50,7 +50,7 @@ final class KeySource: Sendable {
   let opened = Lock<StoreKey?>(nil)
 
   /// The place in `prepared` of the secret for a slot that is not made yet.
-  private static let newSlotSalt: [UInt8] = []
+  static let newSlotSalt: [UInt8] = []
 
   struct Awaited {
     var slots: [KeySlot]
@@ -150,7 +150,7 @@ final class KeySource: Sendable {
         )
       }
       let printed = prepared.withLock { $0.removeValue(forKey: Self.newSlotSalt) }
-      let secret = if let printed { try printed.get() } else { try command.read() }
+      let secret = if let printed { try printed.get() } else { try command.readForNewSlot() }
       let slot = NewSlot(kind: .command, secret: secret)
       prepared.withLock { $0[slot.salt] = .success(slot.secret) }
       return slot
