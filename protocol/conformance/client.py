@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import zlib
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
@@ -18,6 +19,10 @@ from program import Failure
 from schema import inlined
 from standins import Standins
 from transcripts import Transcript, document, outs
+
+#: A new process has the files of all threads until it starts its program. The program of a case must not be open for
+#: writing there, because it could not be started (ETXTBSY).
+STARTING = threading.Lock()
 
 CUTS = ("whole", "bytes", "stall", "pieces", "characters")
 #: Members with the client's own ids.
@@ -164,7 +169,8 @@ def run(case: Case, command: Sequence[str], patience: float) -> Optional[str]:
         Path(folder, "case.json").write_text(json.dumps(server), encoding="utf-8")
         einlass = Path(folder, "einlass")
         parts = [sys.executable, "-S", "-E", str(Path(__file__).with_name("fake.py")), folder]
-        einlass.write_text(f'#!/bin/sh\nexec {" ".join(map(shlex.quote, parts))} "$@"\n', encoding="utf-8")
+        with STARTING:
+            einlass.write_text(f'#!/bin/sh\nexec {" ".join(map(shlex.quote, parts))} "$@"\n', encoding="utf-8")
         einlass.chmod(0o755)
         task = {"case": case.name, "initialize": case.initialize, "steps": case.steps}
         ended = started(command, {**os.environ, "EINLASS": str(einlass)}, task, patience, Path(folder))
@@ -184,8 +190,10 @@ def started(command: Sequence[str], environment: Dict[str, str], task: Dict[str,
             folder: Path) -> Ended:
     """Runs the client, and kills it after its time."""
     try:
-        with subprocess.Popen(list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              env=environment, start_new_session=True) as process:
+        with STARTING:
+            process = subprocess.Popen(list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, env=environment, start_new_session=True)
+        with process:
             code, found = None, None
             try:
                 output, errors = process.communicate(json.dumps(task).encode() + b"\n", patience)
