@@ -7,6 +7,7 @@ signs the account out.
 """
 import concurrent.futures
 import contextlib
+import functools
 import getpass
 import json
 import os
@@ -136,6 +137,29 @@ CONTAINERS = {
 
 def of(*names):
     return pytest.mark.parametrize("name", [pytest.param(name, marks=CONTAINERS[name]) for name in names])
+
+
+# The same programs with nothing to do, because a machine may be a container that starts no other one.
+PROBES = {
+    "bwrap": "bwrap --ro-bind / / --dev /dev --proc /proc --unshare-all true",
+    "docker": "podman --runtime runc --root {0}/root --runroot {0}/run --cgroup-manager cgroupfs run --rm"
+              " --network none --ulimit nofile=1024:1024 --ulimit nproc=1024:1024 --rootfs /:O true",
+    "sudo": "systemd-nspawn -q --register=no --keep-unit --volatile=yes --directory=/ true",
+}
+
+
+@functools.cache
+def starts(name):
+    with tempfile.TemporaryDirectory(prefix="einlass-", ignore_cleanup_errors=True) as folder:
+        return subprocess.run(shlex.split(PROBES[name].format(folder)), stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=PATIENCE).returncode == 0
+
+
+@pytest.fixture(autouse=True)
+def container(request):
+    name = request.node.callspec.params.get("name") if hasattr(request.node, "callspec") else None
+    if name and not starts(name):
+        pytest.skip(f"skipped: this machine starts no container by {PROBES[name].split()[0]}")
 
 
 # The store in several containers.
