@@ -95,7 +95,7 @@ def host(house, tmp_path):
     house.sign_in(*shlex.split(sign_in)[2:])
     house.do(*shlex.split(allow)[1:])
     binds = {str(path) for path in (programs, Path(EINLASS).resolve().parent, Path(CONTROL).resolve().parent)}
-    runtime = Path(tempfile.mkdtemp(prefix="einlass-"))  # short, because the path of a socket is
+    runtime = Path(tempfile.mkdtemp(prefix="einlass-", dir="/tmp"))  # short, for sockets and for podman
     house.environment |= {"PATH": f"{programs}:/usr/local/bin:/usr/bin:/bin:/usr/sbin", "USER": getpass.getuser(),
                           "XDG_RUNTIME_DIR": str(runtime), "PODMAN": str(runtime / "podman"),
                           "BINDS": " ".join("--bind-ro=" + path for path in sorted(binds))}
@@ -150,7 +150,7 @@ PROBES = {
 
 @functools.cache
 def starts(name):
-    with tempfile.TemporaryDirectory(prefix="einlass-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(prefix="einlass-", dir="/tmp", ignore_cleanup_errors=True) as folder:
         return subprocess.run(shlex.split(PROBES[name].format(folder)), stdin=subprocess.DEVNULL, capture_output=True,
                               timeout=PATIENCE).returncode == 0
 
