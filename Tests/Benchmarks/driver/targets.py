@@ -45,6 +45,7 @@ TARGETS = [
     ("an expired token for fifty programs", "the last token after the provider's answer", None, "-", 1000),
     ("a bridge for MCP: start to first answer", "einlass", "mcp_stdio", "-", 1.5),
     ("a bridge for MCP: memory at rest", "einlass", "mcp_stdio", "-", 1.5),
+    ("a bridge for MCP: memory in use", "einlass", "mcp_stdio", "-", 1.5),
     ("as before: start, 3 accounts", "now", "before", "-", 1.05),
     ("as before: round trip p50", "now", "before", "-", 1.05),
     ("as before: pipelined accounts.list", "now", "before", "-", 1.05),
