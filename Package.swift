@@ -22,6 +22,7 @@ let package = Package(
   targets: [
     // C libraries
     .target(name: "CCurl"),
+    .target(name: "CPostgres"),
     .target(name: "CSystem"),
     .target(name: "CWALIndex", dependencies: ["CSQLite"]),
     .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
@@ -43,7 +44,9 @@ let package = Package(
       dependencies: ["Einlass", "EinlassCrypto", "EinlassSystem", "CCurl", "CSystem"]),
     .target(
       name: "EinlassStorage",
-      dependencies: ["Einlass", "EinlassCrypto", "EinlassSystem", "CSQLite", "CWALIndex"]),
+      dependencies: [
+        "Einlass", "EinlassCrypto", "EinlassSystem", "CPostgres", "CSQLite", "CWALIndex",
+      ]),
     .target(
       name: "EinlassAuthenticators", dependencies: ["Einlass", "EinlassNetwork", "EinlassStorage"]),
     .target(name: "EinlassRPC", dependencies: ["EinlassJSON", "EinlassSystem"]),

@@ -59,6 +59,18 @@ long long csystem_monotonic_milliseconds(void) {
   return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+long long csystem_boot_seconds(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_BOOTTIME, &time);
+  return time.tv_sec;
+}
+
+void csystem_pause(int milliseconds) {
+  struct timespec rest = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+  while (nanosleep(&rest, &rest) != 0 && errno == EINTR) {
+  }
+}
+
 int csystem_mutex_lock_by(pthread_mutex_t *mutex, long long deadline) {
   struct timespec moment = {.tv_sec = deadline / 1000, .tv_nsec = deadline % 1000 * 1000000};
   return pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, &moment);

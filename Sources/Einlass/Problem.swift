@@ -36,7 +36,7 @@ public struct Problem: Error, Sendable, Equatable {
   /// The cause of a store failure, sent as `detail`.
   public enum StoreDetail: String, Sendable, CaseIterable {
     case locked, full, readOnly, corrupt, tooNew, permissions, keyUnavailable, decryptFailed
-    case unsupportedFileSystem, refused, tooManyOpenFiles
+    case unsupportedFileSystem, refused, tooManyOpenFiles, unreachable
   }
 
   public var reason: Reason
@@ -86,13 +86,13 @@ public struct Problem: Error, Sendable, Equatable {
     self.neededPrompts = neededPrompts
   }
 
-  /// Returns a problem of the store; only `locked` is retryable.
+  /// Returns a problem of the store; only `locked` and `unreachable` are retryable.
   public static func store(
     _ detail: StoreDetail, _ message: String, path: String? = nil, account: Account.ID? = nil
   ) -> Problem {
     Problem(
-      .accountStoreFailure, message, detail: detail.rawValue, isRetryable: detail == .locked,
-      account: account, path: path)
+      .accountStoreFailure, message, detail: detail.rawValue,
+      isRetryable: detail == .locked || detail == .unreachable, account: account, path: path)
   }
 }
 

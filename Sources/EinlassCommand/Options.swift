@@ -12,7 +12,7 @@ struct Options: Equatable {
   }
 
   var action = Action.serve
-  /// The store's path; `nil` for the person's own store, `memory` for one that writes no file.
+  /// The store's path or address; `nil` for the person's own store, `memory` for one that writes no file.
   var store: String?
   var keyFile: String?
   var keyDescriptor: Int32?
@@ -154,8 +154,10 @@ extension Options {
            einlass --help | --version [--json] | --dump-protocol
 
     Options:
-      --store PATH|memory  the account store (default: $XDG_DATA_HOME/einlass/store.db);
-                           memory: nothing is written
+      --store PATH|memory|ADDRESS
+                           the account store (default: `store` of the configuration file, or
+                           $XDG_DATA_HOME/einlass/store.db); memory: nothing is written;
+                           postgresql://HOST/DATABASE?einlass_store=NAME: several machines share it
       --key-file PATH      the file with the store's key (default: below $XDG_STATE_HOME/einlass/keys)
       --key-fd N           read the store's key from this descriptor instead
       --passphrase-fd N    read the passphrase of the store's key from this descriptor: one line

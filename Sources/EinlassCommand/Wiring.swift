@@ -22,8 +22,22 @@ struct Wiring {
   private let parts: Server.Parts
 
   init(_ options: Options) throws(Refusal) {
-    let options = options.withUsualConfiguration
-    var (configuration, catalog, leftOut, overlayText, problem) = Self.configured(options)
+    var options = options.withUsualConfiguration
+    var (configuration, problem) = Self.configuration(options.configuration)
+    options.store = options.store ?? configuration.store
+    let choice = StoreChoice(options, keyCommand: configuration.keyCommand)
+    var catalog = ProviderCatalog.none
+    var leftOut: [ProviderCatalog.Fault] = []
+    var overlayText: [UInt8]?
+    if problem == nil {
+      do throws(Problem) {
+        overlayText = try Self.added(choice)
+        (catalog, leftOut) = try Self.catalog(
+          options, overlayText, origins: configuration.origins)
+      } catch {
+        (configuration, problem) = (Configuration(), error)
+      }
+    }
     if options.isTest || options.answers != nil, problem == nil {
       // With scripted answers or a scripted clock, stored accounts must not reach a live provider.
       if options.store != "memory" { catalog = catalog.onThisMachine }
@@ -38,14 +52,12 @@ struct Wiring {
       caFile: configuration.caFile, proxy: configuration.proxy, clock: clock)
     effects.readAssertionFile = { path throws(Problem) in try Self.assertion(path) }
     var parts = Server.Parts(
-      catalog: catalog, store: Self.store(options, configuration.keyCommand),
-      audit: Self.audit(options, isDurable: configuration.requiresAudit), files: .local,
-      overlay: Self.overlay(options), effects: effects, configuration: configuration,
+      catalog: catalog, store: choice.store(keyCommand: configuration.keyCommand),
+      audit: choice.auditLines(isRequired: configuration.requiresAudit), files: .local,
+      overlay: choice.overlay, effects: effects, configuration: configuration,
       configurationProblem: problem, leftOut: leftOut,
       script: try Self.script(options.answers), version: version)
-    if options.store != "memory", let sign = SQLiteAccountStore.changeSign(path: options.store) {
-      parts.watch = { () throws(SystemError) in try FileWatch(sign) }
-    }
+    parts.watch = choice.watching
     parts.overlayText = overlayText
     parts.network = NetworkSource(isOnline: NetworkState.isOnline) {
       guard let watch = try? NetworkWatch() else { return nil }
@@ -99,53 +111,20 @@ struct Wiring {
     }
   }
 
-  private static func store(_ options: Options, _ keyCommand: [String]) -> AccountStore {
-    if options.store == "memory" {
-      return MemoryAccountStore.make(
-        passphraseDescriptor: options.passphraseDescriptor,
-        filePassphraseDescriptor: options.filePassphraseDescriptor)
-    }
-    return SQLiteAccountStore.open(
-      path: options.store, keyFile: options.keyFile, keyDescriptor: options.keyDescriptor,
-      passphraseDescriptor: options.passphraseDescriptor,
-      filePassphraseDescriptor: options.filePassphraseDescriptor, keyCommand: keyCommand)
-  }
-
-  private static func overlay(_ options: Options) -> ProviderOverlay {
-    options.store == "memory"
-      ? MemoryAccountStore.makeProviderOverlay()
-      : SQLiteAccountStore.providerOverlay(path: options.store)
-  }
-
-  private static func audit(_ options: Options, isDurable: Bool) -> AuditLines {
-    options.store == "memory"
-      ? MemoryAccountStore.makeAuditLines()
-      : SQLiteAccountStore.auditLines(path: options.store, isDurable: isDurable)
-  }
-
-  /// The configuration, the catalogue, the providers left out of it and the text of the added ones,
-  /// or the reason for having none of them.
-  private static func configured(
-    _ options: Options
-  ) -> (Configuration, ProviderCatalog, [ProviderCatalog.Fault], [UInt8]?, Problem?) {
+  /// The configuration, or the reason for having none. A fault elsewhere in the file does not lead
+  /// to another store.
+  private static func configuration(_ path: String?) -> (Configuration, Problem?) {
+    var configuration = Configuration()
+    guard let path else { return (configuration, nil) }
     do throws(Problem) {
-      let configuration = try configuration(options.configuration)
-      let added = options.store == "memory" ? nil : try added(options)
-      let (catalog, leftOut) = try catalog(options, added, origins: configuration.origins)
-      return (configuration, catalog, leftOut, added, nil)
+      let json = try read(path, others: .mayNothing, what: "configuration")
+      configuration.store = json["store"]?.string
+      do throws(ConfigurationError) { return (try Configuration(json), nil) } catch {
+        throw .configuration(
+          "The configuration \(path) needs \(error.expected) at \(error.pointer).", path)
+      }
     } catch {
-      return (Configuration(), ProviderCatalog.none, [], nil, error)
-    }
-  }
-
-  private static func configuration(_ path: String?) throws(Problem) -> Configuration {
-    guard let path else { return Configuration() }
-    let json = try read(path, others: .mayNothing, what: "configuration")
-    do throws(ConfigurationError) {
-      return try Configuration(json)
-    } catch {
-      throw .configuration(
-        "The configuration \(path) needs \(error.expected) at \(error.pointer).", path)
+      return (configuration, error)
     }
   }
 
@@ -179,8 +158,8 @@ struct Wiring {
   }
 
   /// The added providers. An unusable folder is reported by the store at its first use.
-  private static func added(_ options: Options) throws(Problem) -> [UInt8]? {
-    let overlay = overlay(options)
+  private static func added(_ choice: StoreChoice) throws(Problem) -> [UInt8]? {
+    let overlay = choice.overlay
     do throws(Problem) { return try overlay.read() } catch {
       guard let path = error.path, let name = overlay.fileName, path.hasSuffix("/\(name)") else {
         return nil

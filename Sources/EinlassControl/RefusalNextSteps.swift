@@ -188,6 +188,7 @@ extension Refusal {
       NextStep("Add that account again:", "accounts", "add", "--replace")
     case "decryptFailed": NextStep("Start the command again with the passphrase of that file.")
     case "unsupportedFileSystem": .localDisk
+    case "unreachable": NextStep("See what is wrong:", "doctor")
     default: nil
     }
   }

@@ -19,6 +19,8 @@ public struct Configuration: Sendable {
   /// The program for prompts that the front end cannot show, by its absolute path, and its
   /// arguments; empty if there is none.
   public var prompter: [String] = []
+  /// The path or address of the account store, for a command line that names none.
+  public var store: String?
   /// The program that prints the store's key, and its arguments; empty for none.
   public var keyCommand: [String] = []
   /// Whether the person is asked for access after a sign-in for the application too.
@@ -62,6 +64,7 @@ public struct Configuration: Sendable {
       case "services": services = try Self.services(member.value)
       case "folders": folders = try Self.folders(member.value)
       case "prompter": prompter = try Self.command(member.value, "/prompter")
+      case "store": store = try Self.string(member.value, "/store")
       case "keyCommand": keyCommand = try Self.command(member.value, "/keyCommand")
       case "users": users = try DirectoryRules(member.value)
       case "access":
@@ -77,7 +80,7 @@ public struct Configuration: Sendable {
       default:
         throw ConfigurationError(
           "/\(member.name)",
-          "one of applications, clientMetadata, origins, caFile, proxy, services, folders, prompter, keyCommand, users, access, audit as a name"
+          "one of applications, clientMetadata, origins, caFile, proxy, services, folders, prompter, store, keyCommand, users, access, audit as a name"
         )
       }
     }

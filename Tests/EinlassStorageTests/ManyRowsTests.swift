@@ -48,7 +48,7 @@ struct ManyRowsTests {
     /// Returns the number of virtual machine steps of the body's statements.
     func steps(_ body: (AccountStore) throws -> Void) throws -> Int64 {
       func count() throws -> Int64 {
-        func steps(_ store: OpenStore) -> Int64 { store.connection.countSteps }
+        func steps(_ store: OpenStore) -> Int64 { (store as? OpenFile)?.file.countSteps ?? 0 }
         return try (file.read(.usual, steps) ?? 0) + (file.change(.usual, steps) ?? 0)
       }
       let before = try count()

@@ -19,7 +19,7 @@ struct MigrationTests {
   private static let addColumn =
     "ALTER TABLE account ADD COLUMN generation INTEGER NOT NULL DEFAULT 0"
 
-  private func open(_ home: StoreHome, _ migrations: Migrations) throws -> OpenStore? {
+  private func open(_ home: StoreHome, _ migrations: Migrations) throws -> OpenFile? {
     let location = StoreLocation(directory: home.directory, keyDirectory: home.keyDirectory)
     return try StoreOpening(
       location: location, keys: KeySource(.usual, location: location), migrations: migrations
@@ -32,7 +32,7 @@ struct MigrationTests {
     _ = try home.store().add(new, .usual)
     let store = try #require(try open(home, Self.later([Self.addColumn])))
     #expect(try store.accounts(of: nil, after: .min, limit: 2).map(\.id) == [new.account.id])
-    #expect(try store.connection.pragma("user_version") == Migrations.released.schema + 1)
+    #expect(try store.file.pragma("user_version") == Migrations.released.schema + 1)
     store.release()
     // The older version refuses the migrated store, and opens the backup.
     #expect(problem { _ = try home.store().snapshot(.none) }?.detail == "tooNew")
@@ -80,9 +80,9 @@ struct MigrationTests {
       location: location, keys: KeySource(.usual, location: location), migrations: first)
     let old = try #require(
       try opening.openExclusive(by: AccountStore.Patience.usual.deadline, makesStore: true))
-    try old.connection.run(
+    try old.file.run(
       "INSERT INTO access_grant VALUES ('editor', 'example', 'granted', '', NULL, 7)")
-    #expect(try old.connection.pragma("user_version") == 1)
+    #expect(try old.file.pragma("user_version") == 1)
     old.release()
     let grant = AccessGrant(
       application: "editor", provider: "example", state: .granted, changedAt: 7)
@@ -169,11 +169,11 @@ struct MigrationTests {
     for (pragma, value) in [
       ("synchronous", 2), ("secure_delete", 1), ("cell_size_check", 1), ("mmap_size", 0),
       ("foreign_keys", 1), ("trusted_schema", 0), ("temp_store", 2),
-    ] as [(String, Int64)] { #expect(try store.connection.pragma(pragma) == value) }
-    #expect(throws: Problem.self) { try store.connection.run("ATTACH ':memory:' AS other") }
-    #expect(throws: Problem.self) { try store.connection.run("SELECT \"text\"") }
-    #expect(throws: Problem.self) { try store.connection.run("SELECT load_extension('x')") }
-    #expect(throws: Problem.self) { try store.connection.run("SELECT zeroblob(2000000)") }
+    ] as [(String, Int64)] { #expect(try store.file.pragma(pragma) == value) }
+    #expect(throws: Problem.self) { try store.file.run("ATTACH ':memory:' AS other") }
+    #expect(throws: Problem.self) { try store.file.run("SELECT \"text\"") }
+    #expect(throws: Problem.self) { try store.file.run("SELECT load_extension('x')") }
+    #expect(throws: Problem.self) { try store.file.run("SELECT zeroblob(2000000)") }
   }
 
   @Test func `A connection runs no trigger, view or overlong statement, and keeps the schema`()
@@ -198,15 +198,15 @@ struct MigrationTests {
     try tool.run(long)
 
     let store = try #require(try open(home, .released))
-    try store.connection.run("UPDATE account SET username = 'ada'")
-    let username = try store.connection.first("SELECT username FROM account") {
+    try store.file.run("UPDATE account SET username = 'ada'")
+    let username = try store.file.first("SELECT username FROM account") {
       row throws(Problem) in try row.text(0)
     }
     #expect(username == "ada")
-    #expect(throws: Problem.self) { try store.connection.run("SELECT * FROM planted_view") }
-    try store.connection.run("PRAGMA writable_schema = ON")
-    #expect(throws: Problem.self) { try store.connection.run(edit) }
-    #expect(throws: Problem.self) { try store.connection.run(long) }
+    #expect(throws: Problem.self) { try store.file.run("SELECT * FROM planted_view") }
+    try store.file.run("PRAGMA writable_schema = ON")
+    #expect(throws: Problem.self) { try store.file.run(edit) }
+    #expect(throws: Problem.self) { try store.file.run(long) }
   }
 
   @Test func `A database is not opened through a symbolic link`() throws {

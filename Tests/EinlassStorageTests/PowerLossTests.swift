@@ -78,7 +78,7 @@ private struct PowerCuts {
   }
 
   /// Adds an account, or changes or removes an older one with every third call.
-  private static func change(_ store: OpenStore, _ number: Int, _ state: State) throws -> State {
+  private static func change(_ store: OpenFile, _ number: Int, _ state: State) throws -> State {
     var state = state
     try store.acquire(by: AccountStore.Patience.usual.deadline)
     defer { store.release() }

@@ -29,6 +29,10 @@ unsigned int csystem_file_system_type(int descriptor);
 
 /// CLOCK_MONOTONIC in milliseconds, for deadlines.
 long long csystem_monotonic_milliseconds(void);
+/// Returns the seconds since the start of the machine, with the time in which it was suspended.
+long long csystem_boot_seconds(void);
+/// Lets the calling thread rest.
+void csystem_pause(int milliseconds);
 
 /// pthread_mutex_lock with a deadline. Returns ETIMEDOUT after it. A free mutex is locked even
 /// then.

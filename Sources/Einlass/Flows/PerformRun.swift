@@ -49,7 +49,7 @@ struct PerformRun {
         permissions: provider.permissions(asked: request.permissions),
         audience: request.audience ?? provider.defaultAudience,
         wasGrantedBefore: admission.wasGrantedBefore, formerGeneration: former, renewed: renewed,
-        remaining: remaining, effects: effects, report: report,
+        remaining: remaining, effects: effects.holding(lease), report: report,
         minValiditySeconds: request.minValiditySeconds)
       flow.assertionSubject = subject
       if try await flow.checksSession(in: store) { continue }

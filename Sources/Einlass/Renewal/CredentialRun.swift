@@ -361,7 +361,8 @@ struct CredentialRun {
       credentials: credentials,
       permissions: provider.permissions(asked: grant.permissions),
       audience: grant.audience ?? provider.defaultAudience, wasGrantedBefore: true,
-      formerGeneration: former?.generation ?? 0, renewed: nil, remaining: [], effects: effects,
+      formerGeneration: former?.generation ?? 0, renewed: nil, remaining: [],
+      effects: effects.holding(lease),
       report: { _ in })
     flow.assertionSubject = subject
     return flow

@@ -6,13 +6,20 @@
 public final class Lease: Sendable {
   private let removeLockFile: @Sendable () -> Void
   private let end: @Sendable () -> Void
+  /// Throws `accountStoreFailure` with detail `locked` if the lease may end before the answer to a
+  /// request that is sent now. Called before each request to a provider.
+  let requireTime: @Sendable () throws(Problem) -> Void
 
   /// - Parameters:
   ///   - removeLockFile: removes the lease's lock file, after the account was removed.
+  ///   - requireTime: throws if too little is left of a lease that ends by itself.
   ///   - end: lets the next request take the lease.
   public init(
-    removeLockFile: @escaping @Sendable () -> Void = {}, end: @escaping @Sendable () -> Void
+    removeLockFile: @escaping @Sendable () -> Void = {},
+    requireTime: @escaping @Sendable () throws(Problem) -> Void = {},
+    end: @escaping @Sendable () -> Void
   ) {
+    self.requireTime = requireTime
     self.removeLockFile = removeLockFile
     self.end = end
   }
@@ -25,6 +32,19 @@ public final class Lease: Sendable {
 
   /// Removes the lease's lock file, after the account was removed.
   public func forget() { removeLockFile() }
+}
+
+extension Effects {
+  /// Returns the same effects, with requests that are sent only while enough of the lease is left.
+  func holding(_ lease: Lease) -> Effects {
+    let (requireTime, send) = (lease.requireTime, send)
+    var effects = self
+    effects.send = { request throws(Problem) in
+      try requireTime()
+      return try await send(request)
+    }
+    return effects
+  }
 }
 
 extension AccountStore {

@@ -8,8 +8,33 @@ public import EinlassSystem
 /// It reads the changes since the last announcement, so that each is announced once: those of this
 /// process when they are made, those of other processes when the watch rings.
 public final class ChangeFeed: Sendable {
-  /// Makes a watch that rings at every change of the store. Throws if the system has no watch left.
-  public typealias Watching = @Sendable () throws(SystemError) -> FileWatch
+  /// A descriptor that is readable after every change of the store. It stays open as long as `clear`
+  /// exists.
+  public struct Ring: Sendable {
+    public var number: Int32
+    /// Makes the descriptor unreadable until the next change. Throws if no change can be seen any
+    /// more.
+    public var clear: @Sendable () throws(SystemError) -> Void
+
+    public init(
+      number: Int32, clear: @escaping @Sendable () throws(SystemError) -> Void
+    ) {
+      self.number = number
+      self.clear = clear
+    }
+
+    /// Rings when a file is written to, created or replaced.
+    public init(_ file: consuming FileWatch) {
+      number = file.number
+      let file = Lock(file)
+      clear = { () throws(SystemError) in
+        try file.withLock { file throws(SystemError) in try file.clear() }
+      }
+    }
+  }
+
+  /// Makes a watch of the store. Throws if the system has no watch left.
+  public typealias Watching = @Sendable () throws(SystemError) -> Ring
 
   private enum Known {
     /// `begin` was not called yet.
@@ -29,9 +54,9 @@ public final class ChangeFeed: Sendable {
   private let isLookAhead = Lock(false)
   private let watching: Watching?
 
-  private struct Watch: ~Copyable {
+  private struct Watch {
     /// The watch. It stays open as long as it is polled, even after it failed.
-    var file: FileWatch?
+    var ring: Ring?
     var seesAll = false
   }
 
@@ -50,9 +75,9 @@ public final class ChangeFeed: Sendable {
   /// - Parameter rung: Runs after each ring of the watch, when the changes were read.
   func watch(by peer: Peer, rung: @escaping @Sendable () -> Void) {
     let number = watch.withLock { watch in
-      watch.file = try? watching?()
-      watch.seesAll = watch.file != nil
-      return watch.file?.number
+      watch.ring = try? watching?()
+      watch.seesAll = watch.ring != nil
+      return watch.ring?.number
     }
     if let number {
       peer.watch(number) { [weak self] in
@@ -78,7 +103,7 @@ public final class ChangeFeed: Sendable {
 
   private func ring() {
     watch.withLock { watch in
-      do throws(SystemError) { try watch.file?.clear() } catch { watch.seesAll = false }
+      do throws(SystemError) { try watch.ring?.clear() } catch { watch.seesAll = false }
     }
     look()
   }

@@ -1,22 +1,27 @@
 internal import Einlass
 internal import EinlassSystem
 
-/// The leases of a store's accounts: `flock` on one file per account, in `locks/` beside the store.
+/// The leases of a store's accounts, in order within this process.
 ///
 /// A free lease is taken on the calling thread. To wait for another process, one request per
-/// account at a time blocks in the kernel on a thread of its own. A cancelled request returns at
-/// once; its thread releases the lease as soon as it gets it.
+/// account at a time blocks on a thread of its own. A cancelled request returns at once; its thread
+/// releases the lease as soon as it gets it.
 final class AccountLeases: Sendable {
+  /// Takes the lease of this name from the other processes, by the deadline, and calls `ended` when
+  /// it ends. Returns `nil` if another process still has it then.
+  typealias Acquire =
+    @Sendable (_ name: String, Deadline, _ ended: @escaping @Sendable () -> Void) throws(Problem) ->
+    Lease?
+
   /// A request to a provider takes at most 30 s; the rest is a margin.
   private static let patienceMilliseconds = 45_000
 
-  private let directory: String
+  private let acquire: Acquire
   private let turns = Turns()
   /// Limits the number of threads that wait for other processes.
   private let waits = Turns(places: 16)
 
-  /// Creates no files yet.
-  init(_ location: StoreLocation) { directory = location.directory + "/locks" }
+  init(_ acquire: @escaping Acquire) { self.acquire = acquire }
 
   /// Waits for the account's lease. Throws `cancelled`, or `accountStoreFailure` for an untrusted
   /// lock file and for a lease that another process keeps too long.
@@ -27,7 +32,7 @@ final class AccountLeases: Sendable {
     }
     guard await turns.take(name) else { throw .leaseCancelled }
     do throws(Problem) {
-      if let lease = try acquire(name, by: .now) { return lease }
+      if let lease = try acquire(name, .now, { [turns] in turns.give(name) }) { return lease }
       guard await waits.take("") else { throw .leaseCancelled }
     } catch {
       turns.give(name)
@@ -54,30 +59,35 @@ final class AccountLeases: Sendable {
     defer { waits.give("") }
     do throws(Problem) {
       let deadline = Deadline(milliseconds: Self.patienceMilliseconds)
-      if let lease = try acquire(name, by: deadline) { return .success(lease) }
-      let path = "\(directory)/\(name).lock"
-      throw .store(
-        .locked, "Another process holds the account's lock \(path). Try again.", path: path)
+      if let lease = try acquire(name, deadline, { [turns] in turns.give(name) }) {
+        return .success(lease)
+      }
+      throw .store(.locked, "Another process holds the lock of \(name). Try again.")
     } catch {
       turns.give(name)
       return .failure(error)
     }
   }
+}
 
-  /// Locks the file, and gives the account's turn back when the lease ends. Returns `nil` if
-  /// another process still holds the lock at the deadline.
-  private func acquire(_ name: String, by deadline: Deadline) throws(Problem) -> Lease? {
-    let file = try FileProblem.store { () throws(FileError) in
-      var file = try FileLock("\(name).lock", in: SafeDirectory.create(directory))
-      let isHeld = try file.acquire(.exclusive, by: deadline)
-      return isHeld ? Lock<FileLock?>(file) : nil
-    }
-    guard let file else { return nil }
-    return Lease {
-      file.withLock { file in try? file?.removeFile() }
-    } end: {
-      file.withLock { $0 = nil }
-      self.turns.give(name)
+extension AccountLeases {
+  /// The leases of a store on disk: `flock` on one file per account, in `locks/` beside the store.
+  /// Creates no files yet.
+  convenience init(beside location: StoreLocation) {
+    let directory = location.directory + "/locks"
+    self.init { name, deadline, ended throws(Problem) in
+      let file = try FileProblem.store { () throws(FileError) in
+        var file = try FileLock("\(name).lock", in: SafeDirectory.create(directory))
+        let isHeld = try file.acquire(.exclusive, by: deadline)
+        return isHeld ? Lock<FileLock?>(file) : nil
+      }
+      guard let file else { return nil }
+      return Lease {
+        file.withLock { file in try? file?.removeFile() }
+      } end: {
+        file.withLock { $0 = nil }
+        ended()
+      }
     }
   }
 }

@@ -9,12 +9,19 @@ extension SQLiteAccountStore {
     do throws(Problem) {
       return AuditFile(location: try StoreLocation(path: path), isDurable: isDurable).lines
     } catch {
-      return AuditLines(
-        append: { _, _ throws(Problem) in throw error },
-        isFree: { true },
-        part: { _, _ throws(Problem) in throw error },
-        remove: { _, _ throws(Problem) in throw error })
+      return AuditLines(failing: error)
     }
+  }
+}
+
+extension AuditLines {
+  /// Lines that throw this problem at every use.
+  public init(failing problem: Problem) {
+    self.init(
+      append: { _, _ throws(Problem) in throw problem },
+      isFree: { true },
+      part: { _, _ throws(Problem) in throw problem },
+      remove: { _, _ throws(Problem) in throw problem })
   }
 }
 

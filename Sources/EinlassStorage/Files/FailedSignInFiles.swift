@@ -20,10 +20,10 @@ extension FailedSignIns {
 }
 
 extension FailedSignIns.Failure {
-  fileprivate var bytes: [UInt8] { Array("\(at) \(id) \(reason.rawValue)\n\(message)".utf8) }
+  var bytes: [UInt8] { Array("\(at) \(id) \(reason.rawValue)\n\(message)".utf8) }
 
   /// Returns `nil` for a file that einlass did not write.
-  fileprivate init?(_ bytes: [UInt8]) {
+  init?(_ bytes: [UInt8]) {
     let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 1)
     guard lines.count == 2 else { return nil }
     let words = String(decoding: lines[0], as: UTF8.self).split(separator: " ")

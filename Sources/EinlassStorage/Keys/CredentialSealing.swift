@@ -55,7 +55,7 @@ extension CredentialRow {
       secrets[column] = secret
     }
     guard let credential = credential(secrets) else {
-      throw SQLiteProblem.damaged(path, "a credential lacks a column")
+      throw Problem.damaged(path, "a credential lacks a column")
     }
     return StoredCredential(
       role: role,

@@ -6,20 +6,20 @@ extension StoreMaintenance {
   /// Adds a slot and replaces one of the same kind. The slot's secret is obtained before the store
   /// is locked.
   static func addKeySlot(
-    _ kind: KeySlot.Kind, opening passphrase: Secret?, to file: StoreFile, keys: KeySource
+    _ kind: KeySlot.Kind, opening passphrase: Secret?, to shared: any SharedStore, keys: KeySource
   ) throws(Problem) -> [String] {
     try keys.fetch(by: AccountStore.Patience.usual.deadline)
-    let store = try file.read(.usual, withKey: true) { store throws(Problem) in
+    let store = try shared.read(.usual, withKey: true) { store throws(Problem) in
       _ = try store.storeKey()
       return try store.connection.meta().store
     }
-    guard let store else { throw file.location.nothingThere }
+    guard let store else { throw shared.nothingThere }
     let directory = try FileProblem.store { () throws(FileError) in
-      try SafeDirectory.create(file.location.directory)
+      try SafeDirectory.create(keys.location.directory)
     }
     let new = try keys.newSlot(
       kind, store: store, storeDirectory: directory, chosen: passphrase)
-    let slots = try changed(file, withKey: true) { store throws(Problem) in
+    let slots = try changed(shared, withKey: true) { store throws(Problem) in
       let slots = try store.connection.keySlots()
       let meta = try store.connection.meta()
       let slot = KeySlot.wrap(
@@ -36,10 +36,10 @@ extension StoreMaintenance {
 
   /// Removes a slot, but never the last one, and tries to remove its secret from the keyring.
   static func removeKeySlot(
-    _ kind: KeySlot.Kind, from file: StoreFile, keys: KeySource
+    _ kind: KeySlot.Kind, from shared: any SharedStore, keys: KeySource
   ) throws(Problem) -> [String] {
     var name = ""
-    let left = try changed(file) { store throws(Problem) in
+    let left = try changed(shared) { store throws(Problem) in
       name = try store.connection.meta().store
       let kinds = try store.connection.keySlots().map(\.kind)
       guard kinds.contains(kind) else {
@@ -57,22 +57,22 @@ extension StoreMaintenance {
   }
 
   private static func changed(
-    _ file: StoreFile, withKey needsKey: Bool = false,
+    _ shared: any SharedStore, withKey needsKey: Bool = false,
     _ change: (OpenStore) throws(Problem) -> Void
   ) throws(Problem) -> [String] {
     // Removed slots must not survive in the journal, because they would still open the key.
-    let slots = try file.change(.usual, withKey: needsKey, leavingNoTrace: true) {
+    let slots = try shared.change(.usual, withKey: needsKey, leavingNoTrace: true) {
       store throws(Problem) in
       try change(store)
       _ = try store.connection.nextRevision()
       return try store.connection.keySlots().map(\.kind.rawValue)
     }
-    guard let slots else { throw file.location.nothingThere }
+    guard let slots else { throw shared.nothingThere }
     return slots
   }
 }
 
-extension SQLiteConnection {
+extension Database {
   fileprivate func deleteKeySlots(of kind: KeySlot.Kind) throws(Problem) {
     try run("DELETE FROM keyslot WHERE kind = ?1", .text(kind.rawValue))
   }

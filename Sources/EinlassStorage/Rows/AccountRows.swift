@@ -1,6 +1,6 @@
 internal import Einlass
 
-extension SQLiteConnection {
+extension Database {
   private static var accountColumns: String {
     """
     SELECT id, provider, username, display_name, subject, email, avatar, health,
@@ -13,7 +13,7 @@ extension SQLiteConnection {
     """
   }
 
-  private func accounts(_ rest: String, _ values: SQLiteValue...) throws(Problem) -> [Account] {
+  private func accounts(_ rest: String, _ values: SQLValue...) throws(Problem) -> [Account] {
     let found = try all("\(Self.accountColumns) \(rest)", values: values) { row throws(Problem) in
       (
         try Self.account(row), isPreferred: try row.integer(12) != 0,
@@ -51,7 +51,8 @@ extension SQLiteConnection {
   /// Returns the most recently used accounts first. Unused accounts follow in order of adding.
   func lastUsedAccounts(of provider: String, limit: Int) throws(Problem) -> [Account] {
     try accounts(
-      "WHERE provider = ?1 ORDER BY last_used_at DESC, position LIMIT ?2", .text(provider),
+      "WHERE provider = ?1 ORDER BY last_used_at DESC NULLS LAST, position LIMIT ?2",
+      .text(provider),
       .integer(Int64(limit)))
   }
 
@@ -82,7 +83,7 @@ extension SQLiteConnection {
     try accounts(
       """
       WHERE id IN (
-        SELECT account FROM credential INDEXED BY credential_resource
+        SELECT account FROM credential \(indexed(by: "credential_resource"))
         WHERE resource <> '' AND substr(resource, 1, length(?1)) = ?1)
       ORDER BY +position LIMIT ?2
       """, .text(prefix), .integer(Int64(limit)))
@@ -170,7 +171,7 @@ extension SQLiteConnection {
     return found.compactMap(\.self)
   }
 
-  private static func account(_ row: borrowing SQLiteStatement) throws(Problem) -> Account {
+  private static func account(_ row: any Row) throws(Problem) -> Account {
     var account = Account(
       id: Account.ID(rawValue: try row.text(0)), provider: presentable(try row.text(1)),
       username: presentable(try row.text(2)),

@@ -5,23 +5,26 @@ internal import EinlassSystem
 /// store.
 ///
 /// Numbers have no gaps and are never reused, because the newest row is never deleted.
-extension SQLiteConnection {
+extension Database {
   /// A value of the `kind` column, which otherwise holds the kinds of account change. Every
   /// credential change belongs to an account.
-  private static let credentialKind = "credential"
+  private static var credentialKind: String { "credential" }
 
   /// A value of the `kind` column for the registration at a provider.
-  private static let registrationKind = "registration"
+  private static var registrationKind: String { "registration" }
 
   /// The beginning of a value of the `kind` column for a user, whose id is in `account`.
-  private static let userKind = "user "
+  private static var userKind: String { "user " }
 
   /// The list holds at least this many of the newest changes.
   static var keptChanges: Int64 { 256 }
 
   /// Records a change. Runs in the transaction that makes the change.
   func note(_ change: StoreChange) throws(Problem) {
-    let insert = "INSERT INTO change (account, kind, application, provider) VALUES (?1, ?2, ?3, ?4)"
+    let insert = """
+      INSERT INTO change (number, account, kind, application, provider)
+      VALUES ((SELECT coalesce(max(number), 0) + 1 FROM change), ?1, ?2, ?3, ?4)
+      """
     switch change {
     case .account(let id, let kind):
       try run(insert, .text(id.rawValue), .text(kind.rawValue), .null, .null)
@@ -84,7 +87,7 @@ extension OpenStore {
   func changes(since mark: AccountStore.ChangeMark?) throws(Problem) -> AccountStore.Changes {
     let meta = try connection.meta()
     let here = AccountStore.ChangeMark(
-      store: "\(meta.store) \(identity.device) \(identity.inode)",
+      store: "\(meta.store) \(place)",
       number: try connection.lastChange())
     var list: [StoreChange]?
     if let mark, mark == .noStore || mark.store == here.store {

@@ -51,9 +51,18 @@ struct CredentialRow {
   var hasFormerIDToken = false
   /// The text of an `AssertionSource`.
   var assertionSource: String?
+
+  fileprivate static let upsert = SQLiteConnection.upsert(
+    "credential", key: ["account", "client_id", "resource"],
+    [
+      "role", "kind", "bound_origins", "bound_client_id", "bound_flow_kind", "binding",
+      "token_type", "scopes", "expires_at", "token", "token_secret", "refresh_token", "id_token",
+      "client_secret", "proof_key", "generation", "refused", "id_token_former", "assertion_source",
+      "bound_trust",
+    ])
 }
 
-extension SQLiteConnection {
+extension Database {
   /// Returns the credentials of an account, or the one in this place, ordered by client id and
   /// resource.
   func credentialRows(
@@ -64,7 +73,7 @@ extension SQLiteConnection {
       SELECT account, client_id, resource, role, kind, bound_origins, bound_client_id, bound_flow_kind,
         binding, token_type, scopes, expires_at, generation, refused, token, token_secret, refresh_token,
         id_token, client_secret, proof_key, id_token_former, assertion_source, bound_trust
-      FROM credential WHERE account = ?1 AND (?2 IS NULL OR (client_id = ?2 AND resource = ?3))
+      FROM credential WHERE account = ?1 AND (client_id = ?2 AND resource = ?3 OR ?2 IS NULL)
       ORDER BY client_id, resource
       """, .text(account.rawValue), .optional(place?.clientID), .optional(place?.resource)
     ) { row throws(Problem) in
@@ -87,17 +96,10 @@ extension SQLiteConnection {
   /// Adds the row or replaces the one with the same account, client id and resource.
   func put(_ row: CredentialRow) throws(Problem) {
     try run(
-      """
-      INSERT OR REPLACE INTO credential (account, client_id, resource, role, kind, bound_origins,
-        bound_client_id, bound_flow_kind, binding, token_type, scopes, expires_at, token, token_secret,
-        refresh_token, id_token, client_secret, proof_key, generation, refused, id_token_former,
-        assertion_source, bound_trust)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)
-      """,
-      .text(row.account), .text(row.clientID), .text(row.resource), .text(row.role.rawValue),
-      .text(row.kind.rawValue), .text(TextList.text(row.boundOrigins)), .text(row.boundClientID),
-      .text(row.boundFlowKind), .blob(row.binding), .optional(row.tokenType),
-      .optional(row.scopes.map(TextList.text)), .optional(row.expiresAt),
+      CredentialRow.upsert, .text(row.account), .text(row.clientID), .text(row.resource),
+      .text(row.role.rawValue), .text(row.kind.rawValue), .text(TextList.text(row.boundOrigins)),
+      .text(row.boundClientID), .text(row.boundFlowKind), .blob(row.binding),
+      .optional(row.tokenType), .optional(row.scopes.map(TextList.text)), .optional(row.expiresAt),
       .optional(row.cells[.token]), .optional(row.cells[.tokenSecret]),
       .optional(row.cells[.refreshToken]), .optional(row.cells[.idToken]),
       .optional(row.cells[.clientSecret]), .optional(row.cells[.proofKey]),

@@ -54,17 +54,17 @@ extension OpenStore: StoreReader {
   }
 }
 
-extension SQLiteConnection {
+extension Database {
   /// A store with at most this many accounts and grants is read as a whole and cached, because
   /// repeated queries cost more.
-  private static let smallLimit = 100
+  private static var smallLimit: Int { 100 }
 
   /// Returns the store's clear content, or `nil` if it is larger than `smallLimit`.
   func smallSnapshot() throws(Problem) -> AccountStore.Snapshot? {
     let count = try first(
       """
-      SELECT (SELECT count(*) FROM (SELECT 1 FROM account LIMIT ?1))
-        + (SELECT count(*) FROM (SELECT 1 FROM access_grant LIMIT ?1))
+      SELECT (SELECT count(*) FROM (SELECT 1 FROM account LIMIT ?1) AS a)
+        + (SELECT count(*) FROM (SELECT 1 FROM access_grant LIMIT ?1) AS g)
       """, .integer(Int64(Self.smallLimit + 1))
     ) { row throws(Problem) in try row.integer(0) }
     guard let count, count <= Self.smallLimit else { return nil }

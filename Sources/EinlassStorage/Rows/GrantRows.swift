@@ -1,10 +1,12 @@
 internal import Einlass
 
-extension SQLiteConnection {
-  private static let grantColumns = """
+extension Database {
+  private static var grantColumns: String {
+    """
     SELECT application, provider, state, permissions, audience, includes, changed_at, accounts, title
     FROM access_grant
     """
+  }
 
   func grant(_ place: AccessGrant.Place) throws(Problem) -> AccessGrant? {
     try first(
@@ -26,12 +28,12 @@ extension SQLiteConnection {
   /// Returns the grants for some accounts of the provider, this one among them.
   func grants(naming account: Account.ID, of provider: String) throws(Problem) -> [AccessGrant] {
     try all(
-      "\(Self.grantColumns) WHERE provider = ?1 AND accounts NOT NULL", .text(provider),
+      "\(Self.grantColumns) WHERE provider = ?1 AND accounts IS NOT NULL", .text(provider),
       read: Self.grant
     ).filter { $0.accounts?.contains(account) == true }
   }
 
-  private static func grant(_ row: borrowing SQLiteStatement) throws(Problem) -> AccessGrant {
+  private static func grant(_ row: any Row) throws(Problem) -> AccessGrant {
     AccessGrant(
       application: try row.text(0), provider: try row.text(1), state: try row.word(2),
       accounts: try row.optionalText(7).map { TextList.items($0).map(Account.ID.init(rawValue:)) },
@@ -43,11 +45,7 @@ extension SQLiteConnection {
   /// Adds the grant or replaces the one of the same application and provider.
   func put(_ grant: AccessGrant) throws(Problem) {
     try run(
-      """
-      INSERT OR REPLACE INTO access_grant
-        (application, provider, state, permissions, audience, includes, changed_at, accounts, title)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-      """,
+      AccessGrant.upsert,
       .text(grant.application), .text(grant.provider), .text(grant.state.rawValue),
       .text(TextList.text(grant.permissions)), .optional(grant.audience?.rawValue),
       .text(TextList.text(grant.includes.map(\.rawValue))), .integer(grant.changedAt),
@@ -61,6 +59,12 @@ extension SQLiteConnection {
       "DELETE FROM access_grant WHERE application = ?1 AND provider = ?2",
       .text(place.application), .text(place.provider))
   }
+}
+
+extension AccessGrant {
+  fileprivate static let upsert = SQLiteConnection.upsert(
+    "access_grant", key: ["application", "provider"],
+    ["state", "permissions", "audience", "includes", "changed_at", "accounts", "title"])
 }
 
 extension OpenStore {

@@ -9,12 +9,13 @@ struct Meta: Equatable {
   var keyID: [UInt8]
   /// The number of values sealed with the key.
   var encryptions: Int64
+
+  static let selection = "SELECT store, revision, key_id, encryptions FROM meta WHERE id = 1"
 }
 
-extension SQLiteConnection {
+extension Database {
   func meta() throws(Problem) -> Meta {
-    let meta = try first("SELECT store, revision, key_id, encryptions FROM meta WHERE id = 1") {
-      row throws(Problem) in
+    let meta = try first(Meta.selection) { row throws(Problem) in
       Meta(
         store: try row.text(0), revision: try row.integer(1), keyID: try row.blob(2),
         encryptions: try row.integer(3))
@@ -22,7 +23,7 @@ extension SQLiteConnection {
     // The store's id becomes part of a file name.
     guard let meta, Hexadecimal.decode(meta.store)?.count == 16,
       meta.keyID.count == StoreKey.idCount
-    else { throw SQLiteProblem.damaged(path, "no store id") }
+    else { throw Problem.damaged(path, "no store id") }
     return meta
   }
 
@@ -35,8 +36,11 @@ extension SQLiteConnection {
   /// Increments the revision and returns it. Called by every transaction that changes the store,
   /// except a key rotation.
   func nextRevision() throws(Problem) -> Int64 {
-    try run("UPDATE meta SET revision = revision + 1 WHERE id = 1")
-    return try meta().revision
+    let revisions = try all(
+      "UPDATE meta SET revision = revision + 1 WHERE id = 1 RETURNING revision"
+    ) { row throws(Problem) in try row.integer(0) }
+    guard let revision = revisions.first else { throw .damaged(path, "no store id") }
+    return revision
   }
 
   /// Counts the values sealed with the key. NIST SP 800-38D allows 2^32 random nonces for one key;

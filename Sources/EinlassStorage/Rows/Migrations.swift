@@ -19,7 +19,7 @@ struct Migrations: Sendable {
   var schema: Int64 { Int64(steps.count) }
 
   /// Brings an open database from this schema to the newest. The caller has begun the transaction.
-  func apply(to connection: borrowing SQLiteConnection, from schema: Int64) throws(Problem) {
+  func apply(to connection: SQLiteConnection, from schema: Int64) throws(Problem) {
     for step in steps[Int(schema)...] {
       for statement in step { try connection.run(statement) }
     }

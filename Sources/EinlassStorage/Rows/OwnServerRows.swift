@@ -4,31 +4,31 @@ internal import EinlassSystem
 
 /// The tables `login_refusal` and `server_setting`.
 extension OwnServerStore {
-  static func ofDatabase(_ file: StoreFile) -> OwnServerStore {
+  static func ofDatabase(_ shared: any SharedStore) -> OwnServerStore {
     OwnServerStore(
       refusals: { login throws(Problem) in
-        try file.read(.usual) { store throws(Problem) in
+        try shared.read(.usual) { store throws(Problem) in
           try store.connection.refusal(of: login)?.refusals
         } ?? nil
       },
       isRefused: { login, password, since throws(Problem) in
-        let refusal = try file.read(.usual) { store throws(Problem) in
+        let refusal = try shared.read(.usual) { store throws(Problem) in
           try store.connection.refusal(of: login)
         }
         guard let refusal = refusal ?? nil, refusal.refusals.lastAt >= since else { return false }
-        return try file.read(.usual, withKey: true) { store throws(Problem) in
+        return try shared.read(.usual, withKey: true) { store throws(Problem) in
           try store.storeKey().isDigest(refusal.digest, of: password, for: login)
         } ?? false
       },
       noteRefusal: { login, password, now throws(Problem) in
-        try file.write(.usual, withKey: true) { store throws(Problem) in
+        try shared.write(.usual, withKey: true) { store throws(Problem) in
           let digest = try store.storeKey().digest(of: password, for: login)
           try store.connection.addRefusal(of: login, digest, at: now)
           _ = try store.connection.nextRevision()
         }
       },
       forgetRefusals: { login throws(Problem) in
-        _ = try file.change(.usual) { store throws(Problem) in
+        _ = try shared.change(.usual) { store throws(Problem) in
           try store.connection.run(
             "DELETE FROM login_refusal WHERE server = ?1 AND username = ?2", .text(login.server),
             .text(login.username))
@@ -36,7 +36,7 @@ extension OwnServerStore {
         }
       },
       settings: { application, provider, patience throws(Problem) in
-        try file.read(patience, withKey: true) { store throws(Problem) -> ServerSettings? in
+        try shared.read(patience, withKey: true) { store throws(Problem) -> ServerSettings? in
           let rows = try store.connection.serverSettings(of: application, at: provider)
           guard let row = rows.first, row.isAuthentic(under: try store.storeKey()) else {
             return nil
@@ -45,7 +45,7 @@ extension OwnServerStore {
         } ?? nil
       },
       setSettings: { settings, application, provider throws(Problem) in
-        try file.write(.usual, withKey: true) { store throws(Problem) in
+        try shared.write(.usual, withKey: true) { store throws(Problem) in
           let row = ServerSettingRow(
             application: application, provider: provider, settings: settings, digest: nil)
           try store.connection.put(row, under: try store.storeKey())
@@ -114,6 +114,13 @@ struct ServerSettingRow {
   /// `nil` in a row of an older version.
   var digest: [UInt8]?
 
+  fileprivate static let upsert = SQLiteConnection.upsert(
+    "server_setting", key: ["application", "provider"],
+    [
+      "server", "port", "secure", "use_cookies", "accept_untrusted_certificates", "username",
+      "digest",
+    ])
+
   func isAuthentic(under key: StoreKey) -> Bool {
     digest.map { key.isDigest($0, ofSetting: text) } ?? false
   }
@@ -138,7 +145,7 @@ extension OpenStore {
   }
 }
 
-extension SQLiteConnection {
+extension Database {
   fileprivate func refusal(of login: OwnServerStore.Login) throws(Problem) -> LoginRefusal? {
     try first(
       "SELECT count, last_at, digest FROM login_refusal WHERE server = ?1 AND username = ?2",
@@ -158,7 +165,8 @@ extension SQLiteConnection {
     try run(
       """
       INSERT INTO login_refusal (server, username, count, last_at, digest) VALUES (?1, ?2, 1, ?3, ?4)
-      ON CONFLICT (server, username) DO UPDATE SET count = count + 1, last_at = ?3, digest = ?4
+      ON CONFLICT (server, username) DO UPDATE SET count = login_refusal.count + 1,
+        last_at = ?3, digest = ?4
       """, .text(login.server), .text(login.username), .integer(now), .blob(digest))
   }
 
@@ -171,7 +179,7 @@ extension SQLiteConnection {
       SELECT application, provider, server, port, secure, use_cookies,
         accept_untrusted_certificates, username, digest
       FROM server_setting
-      WHERE (?1 IS NULL OR application = ?1) AND (?2 IS NULL OR provider = ?2)
+      WHERE (application = ?1 OR ?1 IS NULL) AND (provider = ?2 OR ?2 IS NULL)
       """, .optional(application), .optional(provider)
     ) { row throws(Problem) in
       ServerSettingRow(
@@ -188,11 +196,7 @@ extension SQLiteConnection {
   fileprivate func put(_ row: ServerSettingRow, under key: StoreKey) throws(Problem) {
     let settings = row.settings
     try run(
-      """
-      INSERT OR REPLACE INTO server_setting (application, provider, server, port, secure, use_cookies,
-        accept_untrusted_certificates, username, digest)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-      """, .text(row.application), .text(row.provider), .text(settings.server),
+      ServerSettingRow.upsert, .text(row.application), .text(row.provider), .text(settings.server),
       .optional(settings.port.map { Int64($0) }), .optional(settings.isSecure.map { $0 ? 1 : 0 }),
       .integer(settings.usesCookies ? 1 : 0),
       .integer(settings.acceptsUntrustedCertificates ? 1 : 0), .optional(settings.username),

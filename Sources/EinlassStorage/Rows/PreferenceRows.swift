@@ -1,6 +1,6 @@
 internal import Einlass
 
-extension SQLiteConnection {
+extension Database {
   /// Returns the applications that prefer an account, sorted.
   func applications(preferring account: Account.ID) throws(Problem) -> [String] {
     try all(

@@ -21,6 +21,13 @@ struct RegistrationRow {
   var expiresAt: UnixTime?
   var cells: [RegistrationColumn: [UInt8]]
 
+  fileprivate static let upsert = SQLiteConnection.upsert(
+    "registration", key: ["provider"],
+    [
+      "client_id", "redirect", "authentication", "key_id", "bound_origins", "issued", "expires_at",
+      "client_secret", "private_key", "properties",
+    ])
+
   var known: StoredRegistration.Known {
     var shown = ClientRegistration(clientID: clientID)
     shown.propertiesText = properties
@@ -91,7 +98,7 @@ extension RegistrationRow {
   }
 }
 
-extension SQLiteConnection {
+extension Database {
   /// Returns all registrations, ordered by provider, or the one of this provider.
   func registrationRows(at provider: String? = nil) throws(Problem) -> [RegistrationRow] {
     try all(
@@ -117,11 +124,7 @@ extension SQLiteConnection {
   /// Adds the row or replaces the one for the same provider.
   func put(_ row: RegistrationRow) throws(Problem) {
     try run(
-      """
-      INSERT OR REPLACE INTO registration (provider, client_id, redirect, authentication, key_id,
-        bound_origins, issued, expires_at, client_secret, private_key, properties)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
-      """,
+      RegistrationRow.upsert,
       .text(row.provider), .text(row.clientID), .optional(row.redirect),
       .optional(row.authentication), .optional(row.keyID), .text(TextList.text(row.boundOrigins)),
       .integer(row.isIssued ? 1 : 0), .optional(row.expiresAt),
@@ -137,11 +140,11 @@ extension SQLiteConnection {
 }
 
 extension RegistrationStore {
-  /// Registrations of a store in an SQLite file.
-  static func ofDatabase(_ file: StoreFile) -> RegistrationStore {
+  /// Registrations of a store in a database.
+  static func ofDatabase(_ shared: any SharedStore) -> RegistrationStore {
     RegistrationStore(
       get: { provider, patience throws(Problem) in
-        try file.read(patience, withKey: true) { store throws(Problem) -> StoredRegistration? in
+        try shared.read(patience, withKey: true) { store throws(Problem) -> StoredRegistration? in
           let row = try store.connection.registrationRows(at: provider).first
           guard let row else { return nil }
           // A row without sealed cells needs no key.
@@ -151,7 +154,7 @@ extension RegistrationStore {
       },
       set: { provider, registration, patience throws(Problem) in
         guard let registration else {
-          return try file.change(patience) { store throws(Problem) in
+          return try shared.change(patience) { store throws(Problem) in
             guard try store.connection.deleteRegistration(at: provider) else {
               return try store.connection.meta().revision
             }
@@ -159,7 +162,7 @@ extension RegistrationStore {
             return try store.connection.nextRevision()
           } ?? 0
         }
-        return try file.write(patience, withKey: true) { store throws(Problem) in
+        return try shared.write(patience, withKey: true) { store throws(Problem) in
           let former = try store.connection.registrationRows(at: provider).first
           guard registration.mayReplace(isIssued: former?.isIssued) else {
             return try store.connection.meta().revision

@@ -2,16 +2,16 @@ internal import Einlass
 internal import EinlassCrypto
 
 extension UserStore {
-  /// The users of a store in an SQLite file.
-  static func ofDatabase(_ file: StoreFile) -> UserStore {
+  /// The users of a store in a database.
+  static func ofDatabase(_ shared: any SharedStore) -> UserStore {
     UserStore(
       reading: { patience, body throws(Problem) in
-        _ = try file.read(patience) { store throws(Problem) in
+        _ = try shared.read(patience) { store throws(Problem) in
           try body(DatabaseUsers(store: store))
         }
       },
       changing: { patience, body throws(Problem) in
-        try file.write(patience, withKey: true) { store throws(Problem) in
+        try shared.write(patience, withKey: true) { store throws(Problem) in
           let users = DatabaseUsers(store: store)
           var rows: any UserRows = users
           let before = store.connection.countChanges
@@ -22,7 +22,7 @@ extension UserStore {
   }
 }
 
-/// The tables of the users in an SQLite file: `user`, `user_identity`, `user_password`,
+/// The tables of the users: `user`, `user_identity`, `user_password`,
 /// `current_user` and `pending_credential`.
 private struct DatabaseUsers: UserRows {
   let store: OpenStore
@@ -34,7 +34,7 @@ private struct DatabaseUsers: UserRows {
   func user(at place: User.Place, in directory: String) throws(Problem) -> User? {
     try store.connection.users(
       """
-      WHERE id = (SELECT user FROM user_identity
+      WHERE id = (SELECT "user" FROM user_identity
         WHERE directory = ?1 AND provider = ?2 AND subject = ?3)
       """, [.text(directory), .text(place.provider), .text(place.subject)]
     ).first
@@ -50,7 +50,7 @@ private struct DatabaseUsers: UserRows {
   func user(withIdentityEmail key: String, in directory: String) throws(Problem) -> User? {
     try store.connection.users(
       """
-      WHERE id IN (SELECT user FROM user_identity WHERE directory = ?1 AND email_key = ?2)
+      WHERE id IN (SELECT "user" FROM user_identity WHERE directory = ?1 AND email_key = ?2)
       ORDER BY position LIMIT 1
       """, [.text(directory), .text(key)]
     ).first
@@ -72,19 +72,20 @@ private struct DatabaseUsers: UserRows {
     try store.connection.put(user, isNew: former == nil)
     guard former?.identities ?? [] != user.identities else { return }
     try store.connection.run(
-      "DELETE FROM user_identity WHERE user = ?1", .text(user.id.rawValue))
+      "DELETE FROM user_identity WHERE \"user\" = ?1", .text(user.id.rawValue))
     for (index, identity) in user.identities.enumerated() {
       try store.connection.insert(identity, index, of: user)
     }
   }
 
   func remove(_ id: User.ID) throws(Problem) {
-    try store.connection.run("DELETE FROM user WHERE id = ?1", .text(id.rawValue))
+    try store.connection.run("DELETE FROM \"user\" WHERE id = ?1", .text(id.rawValue))
   }
 
   func currentUser(of application: String) throws(Problem) -> CurrentUser? {
     try store.connection.first(
-      "SELECT user, signed_in_at FROM current_user WHERE application = ?1", .text(application)
+      "SELECT \"user\", signed_in_at FROM \"current_user\" WHERE application = ?1",
+      .text(application)
     ) { row throws(Problem) in
       CurrentUser(user: User.ID(rawValue: try row.text(0)), provenAt: try row.integer(1))
     }
@@ -93,16 +94,17 @@ private struct DatabaseUsers: UserRows {
   func setCurrentUser(_ user: CurrentUser?, of application: String) throws(Problem) {
     guard let user else {
       return try store.connection.run(
-        "DELETE FROM current_user WHERE application = ?1", .text(application))
+        "DELETE FROM \"current_user\" WHERE application = ?1", .text(application))
     }
     try store.connection.run(
-      "INSERT OR REPLACE INTO current_user (application, user, signed_in_at) VALUES (?1, ?2, ?3)",
+      SQLiteConnection.upsert(
+        "\"current_user\"", key: ["application"], ["\"user\"", "signed_in_at"]),
       .text(application), .text(user.user.rawValue), .integer(user.provenAt))
   }
 
   func passwordVerifier(of id: User.ID) throws(Problem) -> Secret? {
     let sealed = try store.connection.first(
-      "SELECT verifier FROM user_password WHERE user = ?1", .text(id.rawValue)
+      "SELECT verifier FROM user_password WHERE \"user\" = ?1", .text(id.rawValue)
     ) { row throws(Problem) in try row.blob(0) }
     guard let sealed else { return nil }
     return try store.openVerifier(sealed, of: id.rawValue, by: store.storeKey())
@@ -111,7 +113,7 @@ private struct DatabaseUsers: UserRows {
   func setPasswordVerifier(_ verifier: Secret?, of id: User.ID) throws(Problem) {
     guard let verifier else {
       return try store.connection.run(
-        "DELETE FROM user_password WHERE user = ?1", .text(id.rawValue))
+        "DELETE FROM user_password WHERE \"user\" = ?1", .text(id.rawValue))
     }
     try store.connection.countEncryptions(1)
     try store.connection.putVerifier(
@@ -187,7 +189,7 @@ extension OpenStore {
   /// Seals the passwords and pending credentials under a new key. Returns their number. A pending
   /// credential that does not open is removed, because it lasts only minutes.
   func resealUsers(from old: StoreKey, to new: StoreKey) throws(Problem) -> Int {
-    let verifiers = try connection.all("SELECT user, verifier FROM user_password") {
+    let verifiers = try connection.all("SELECT \"user\", verifier FROM user_password") {
       row throws(Problem) in (user: try row.text(0), sealed: try row.blob(1))
     }
     for row in verifiers {
@@ -212,14 +214,14 @@ extension OpenStore {
   }
 }
 
-extension SQLiteConnection {
+extension Database {
   /// Returns the users that a condition selects, with their identities.
-  fileprivate func users(_ condition: String, _ values: [SQLiteValue]) throws(Problem) -> [User] {
+  fileprivate func users(_ condition: String, _ values: [SQLValue]) throws(Problem) -> [User] {
     var users = try all(
       """
       SELECT position, id, directory, application, display_name, email, email_verified, photo,
         created_at, last_sign_in_at
-      FROM user \(condition)
+      FROM "user" \(condition)
       """, values: values
     ) { row throws(Problem) in
       var user = User(
@@ -237,7 +239,7 @@ extension SQLiteConnection {
       users[index].identities = try all(
         """
         SELECT provider, subject, email, account, provider_digest FROM user_identity
-        WHERE user = ?1 ORDER BY position
+        WHERE "user" = ?1 ORDER BY position
         """, .text(users[index].id.rawValue)
       ) { row throws(Problem) in
         User.Identity(
@@ -254,12 +256,12 @@ extension SQLiteConnection {
       // An upsert would use up a position for a known user.
       isNew
         ? """
-        INSERT INTO user (id, directory, application, display_name, email, email_key,
+        INSERT INTO "user" (id, directory, application, display_name, email, email_key,
           email_verified, photo, created_at, last_sign_in_at)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
         """
         : """
-        UPDATE user SET display_name = ?4, email = ?5, email_key = ?6, email_verified = ?7,
+        UPDATE "user" SET display_name = ?4, email = ?5, email_key = ?6, email_verified = ?7,
           photo = ?8, last_sign_in_at = ?10
         WHERE id = ?1
         """,
@@ -274,7 +276,7 @@ extension SQLiteConnection {
   ) throws(Problem) {
     try run(
       """
-      INSERT INTO user_identity (directory, provider, subject, user, position, email, email_key,
+      INSERT INTO user_identity (directory, provider, subject, "user", position, email, email_key,
         account, provider_digest)
       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
       """,
@@ -286,7 +288,7 @@ extension SQLiteConnection {
 
   fileprivate func putVerifier(_ sealed: [UInt8], of user: String) throws(Problem) {
     try run(
-      "INSERT OR REPLACE INTO user_password (user, verifier) VALUES (?1, ?2)", .text(user),
+      SQLiteConnection.upsert("user_password", key: ["\"user\""], ["verifier"]), .text(user),
       .blob(sealed))
   }
 

@@ -6,7 +6,7 @@ internal import Einlass
 ///
 /// Used by one thread at a time and never across a fork. Closing does not checkpoint, except in
 /// `closeAfterCheckpoint`.
-struct SQLiteConnection: ~Copyable {
+final class SQLiteConnection: Database {
   /// The mode of opening an existing file.
   enum Access {
     case readWrite
@@ -30,42 +30,17 @@ struct SQLiteConnection: ~Copyable {
     handle = try SQLiteHandle(path: path, access: access)
   }
 
-  /// Runs a statement and ignores its rows.
-  func run(_ sql: String, _ values: SQLiteValue...) throws(Problem) {
+  func each(
+    _ sql: String, _ values: [SQLValue], _ body: (any Row) throws(Problem) -> Bool
+  ) throws(Problem) {
     let statement = try SQLiteStatement(sql, on: handle)
     try statement.bind(values)
-    while try statement.step() {}
+    while try statement.step() { guard try body(statement) else { return } }
   }
 
-  /// Returns the result of `read` for the first row, or `nil` without rows.
-  func first<Element>(
-    _ sql: String, _ values: SQLiteValue...,
-    read: (borrowing SQLiteStatement) throws(Problem) -> Element
-  ) throws(Problem) -> Element? {
-    let statement = try SQLiteStatement(sql, on: handle)
-    try statement.bind(values)
-    return try statement.step() ? try read(statement) : nil
-  }
+  func schema() throws(Problem) -> Int64 { try pragma("user_version") }
 
-  /// Returns the results of `read` for every row.
-  func all<Element>(
-    _ sql: String, _ values: SQLiteValue...,
-    read: (borrowing SQLiteStatement) throws(Problem) -> Element
-  ) throws(Problem) -> [Element] {
-    try all(sql, values: values, read: read)
-  }
-
-  /// Returns the results of `read` for every row.
-  func all<Element>(
-    _ sql: String, values: [SQLiteValue],
-    read: (borrowing SQLiteStatement) throws(Problem) -> Element
-  ) throws(Problem) -> [Element] {
-    let statement = try SQLiteStatement(sql, on: handle)
-    try statement.bind(values)
-    var elements: [Element] = []
-    while try statement.step() { elements.append(try read(statement)) }
-    return elements
-  }
+  func indexed(by index: String) -> String { "INDEXED BY \(index)" }
 
   /// Runs `body` in a transaction. All its changes become durable, or none. Reads see one state of
   /// the database.
@@ -86,10 +61,8 @@ struct SQLiteConnection: ~Copyable {
     }
   }
 
-  /// The number of rows changed by the last INSERT, UPDATE or DELETE.
   var changes: Int64 { handle.changes }
 
-  /// The number of rows changed since the connection was opened.
   var countChanges: Int64 { handle.countChanges }
 
   /// The number of virtual-machine steps of its statements so far. Tests use it, because it is
@@ -133,9 +106,9 @@ struct SQLiteConnection: ~Copyable {
     guard mode == "wal" else { throw SQLiteProblem.unsupportedFileSystem(path) }
   }
 
-  /// Moves the whole journal into the database, then closes. The caller holds the exclusive store
-  /// lock.
-  consuming func closeAfterCheckpoint() throws(Problem) {
+  /// Moves the whole journal into the database, as the last use of the connection. The caller holds
+  /// the exclusive store lock.
+  func closeAfterCheckpoint() throws(Problem) {
     // Closing checkpoints too, but does not report a full disk.
     let isBusy = try first("PRAGMA wal_checkpoint(TRUNCATE)") { row throws(Problem) in
       try row.integer(0)

@@ -34,7 +34,7 @@ enum SQLiteProblem {
     // Our statements are valid, so SQLITE_ERROR means a changed schema, and SQLITE_CONSTRAINT means
     // inconsistent rows, for example a credential without its account.
     case SQLITE_CORRUPT, SQLITE_FORMAT, SQLITE_MISMATCH, SQLITE_ERROR, SQLITE_CONSTRAINT:
-      damaged(path, "SQLite \(extendedCode)")
+      .damaged(path, "SQLite \(extendedCode)")
     case SQLITE_IOERR:
       switch extendedCode {
       // A disk quota or file-size limit appears as a failed write.
@@ -43,19 +43,11 @@ enum SQLiteProblem {
       case csqlite_ioerr_lock, csqlite_ioerr_shmlock, csqlite_ioerr_shmmap:
         unsupportedFileSystem(path)
       case csqlite_ioerr_shmopen: readOnly(path)
-      default: damaged(path, "input/output error \(extendedCode)")
+      default: .damaged(path, "input/output error \(extendedCode)")
       }
     case SQLITE_NOMEM: Problem(.internal, "Out of memory.")
     default: Problem(.internal, "SQLite answered \(extendedCode).", path: path)
     }
-  }
-
-  /// The file is readable, but its content is inconsistent.
-  static func damaged(_ path: String, _ what: String) -> Problem {
-    .store(
-      .corrupt,
-      "The account store \(path) is damaged (\(what)). It was left as it is: restore a backup, or move it away to start afresh.",
-      path: path)
   }
 
   /// The file was never an account store.

@@ -1,22 +1,8 @@
 internal import CSQLite
 internal import Einlass
 
-/// A value in SQLite's storage classes.
-enum SQLiteValue {
-  case null
-  case integer(Int64)
-  case text(String)
-  case blob([UInt8])
-
-  static func optional(_ text: String?) -> SQLiteValue { text.map(SQLiteValue.text) ?? .null }
-  static func optional(_ number: Int64?) -> SQLiteValue { number.map(SQLiteValue.integer) ?? .null }
-  static func optional(_ bytes: [UInt8]?) -> SQLiteValue { bytes.map(SQLiteValue.blob) ?? .null }
-}
-
-/// A running statement and its current row. Columns count from 0.
-///
-/// A column with another type than the schema's means that the file is damaged.
-@safe struct SQLiteStatement: ~Copyable {
+/// A running statement and its current row.
+@safe final class SQLiteStatement: Row {
   private let handle: SQLiteHandle
   private let statement: OpaquePointer
   private let sql: String
@@ -27,10 +13,12 @@ enum SQLiteValue {
     self.sql = sql
   }
 
+  var path: String { handle.path }
+
   deinit { unsafe handle.give(statement, back: sql) }
 
   /// Binds ?1, ?2 and so on.
-  func bind(_ values: [SQLiteValue]) throws(Problem) {
+  func bind(_ values: [SQLValue]) throws(Problem) {
     for (index, value) in values.enumerated() { try bind(value, at: Int32(index + 1)) }
   }
 
@@ -55,7 +43,7 @@ enum SQLiteValue {
     let text = unsafe String(
       validating: UnsafeBufferPointer(
         start: start, count: Int(sqlite3_column_bytes(statement, column))), as: UTF8.self)
-    guard let text else { throw SQLiteProblem.damaged(handle.path, "a text is not UTF-8") }
+    guard let text else { throw Problem.damaged(handle.path, "a text is not UTF-8") }
     return text
   }
 
@@ -68,45 +56,20 @@ enum SQLiteValue {
     return unsafe Array(UnsafeRawBufferPointer(start: bytes, count: count))
   }
 
-  func optionalInteger(_ column: Int32) throws(Problem) -> Int64? {
-    isNull(column) ? nil : try integer(column)
-  }
-
-  func optionalText(_ column: Int32) throws(Problem) -> String? {
-    isNull(column) ? nil : try text(column)
-  }
-
-  func optionalBlob(_ column: Int32) throws(Problem) -> [UInt8]? {
-    isNull(column) ? nil : try blob(column)
-  }
-
-  /// Returns a text column as a case of an enumeration.
-  func word<Word: RawRepresentable<String>>(_ column: Int32) throws(Problem) -> Word {
-    let text = try text(column)
-    guard let word = Word(rawValue: text) else {
-      throw SQLiteProblem.damaged(handle.path, "an unknown value in a column")
-    }
-    return word
-  }
-
-  func optionalWord<Word: RawRepresentable<String>>(_ column: Int32) throws(Problem) -> Word? {
-    isNull(column) ? nil : try word(column)
-  }
-
   /// SQLite reports a failed allocation of a column value by a null pointer.
   private var outOfMemory: Problem { SQLiteProblem.problem(SQLITE_NOMEM, path: handle.path) }
 
-  private func isNull(_ column: Int32) -> Bool {
+  func isNull(_ column: Int32) -> Bool {
     unsafe sqlite3_column_type(statement, column) == SQLITE_NULL
   }
 
   private func require(_ type: Int32, _ column: Int32) throws(Problem) {
     guard unsafe sqlite3_column_type(statement, column) == type else {
-      throw SQLiteProblem.damaged(handle.path, "a column has the wrong type")
+      throw Problem.damaged(handle.path, "a column has the wrong type")
     }
   }
 
-  private func bind(_ value: SQLiteValue, at index: Int32) throws(Problem) {
+  private func bind(_ value: SQLValue, at index: Int32) throws(Problem) {
     let code =
       switch value {
       case .null: unsafe sqlite3_bind_null(statement, index)

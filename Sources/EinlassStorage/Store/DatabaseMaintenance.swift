@@ -4,44 +4,61 @@ internal import EinlassSystem
 
 extension StoreMaintenance {
   /// Maintenance of a store in an SQLite file.
-  static func ofDatabase(_ file: StoreFile, keys: KeySource) -> StoreMaintenance {
-    StoreMaintenance(
+  static func ofFile(_ file: StoreFile, keys: KeySource) -> StoreMaintenance {
+    .ofDatabase(
+      file, keys: keys,
       status: { patience throws(Problem) in
-        var status =
-          try file.read(patience) { store throws(Problem) in try store.status() }
-          ?? file.location.statusWithoutStore(protection: keys.kind)
+        var status = StoreMaintenance.Status(
+          path: file.location.path, protection: keys.kind.rawValue)
+        if let found = try file.read(patience, { store throws(Problem) in try store.status() }) {
+          status = found
+        }
+        status.databaseBytes = FileStatus.at(file.location.path)?.countBytes ?? 0
+        status.journalBytes = FileStatus.at(file.location.path + "-wal")?.countBytes ?? 0
+        status.sqlite = SQLiteConnection.sqliteVersion
         status.holder = file.location.otherHolder
         return status
       },
+      backup: { path, progress throws(Problem) in
+        let copy = try file.copy { store throws(Problem) in try store.copy(to: path, progress) }
+        guard let copy else { throw file.nothingThere }
+        return copy
+      })
+  }
+
+  /// Maintenance of a store in a database. The arguments after the keys differ between engines.
+  static func ofDatabase(
+    _ shared: any SharedStore, keys: KeySource,
+    status: @escaping @Sendable (AccountStore.Patience) throws(Problem) -> Status,
+    backup: @escaping @Sendable (String, Progress) throws(Problem) -> Backup
+  ) -> StoreMaintenance {
+    StoreMaintenance(
+      status: status,
       check: { progress throws(Problem) in
-        try file.read(.usual, withKey: true) { store throws(Problem) in
+        try shared.read(.usual, withKey: true) { store throws(Problem) in
           try store.inspect(progress)
         } ?? Check()
       },
-      backup: { path, progress throws(Problem) in
-        let copy = try file.copy { store throws(Problem) in try store.copy(to: path, progress) }
-        guard let copy else { throw file.location.nothingThere }
-        return copy
-      },
+      backup: backup,
       rotateKey: { progress throws(Problem) in
-        let rotation = try file.change(.usual, withKey: true, leavingNoTrace: true) {
+        let rotation = try shared.change(.usual, withKey: true, leavingNoTrace: true) {
           store throws(Problem) in try store.rotateKey(progress)
         }
-        guard let rotation else { throw file.location.nothingThere }
+        guard let rotation else { throw shared.nothingThere }
         return rotation
       },
       addKeySlot: { kind, passphrase throws(Problem) in
-        try addKeySlot(KeySlot.Kind(word: kind), opening: passphrase, to: file, keys: keys)
+        try addKeySlot(KeySlot.Kind(word: kind), opening: passphrase, to: shared, keys: keys)
       },
       removeKeySlot: { kind throws(Problem) in
-        try removeKeySlot(KeySlot.Kind(word: kind), from: file, keys: keys)
+        try removeKeySlot(KeySlot.Kind(word: kind), from: shared, keys: keys)
       },
-      openKey: { passphrase throws(Problem) in try openKey(of: file, keys: keys, passphrase) },
+      openKey: { passphrase throws(Problem) in try openKey(of: shared, keys: keys, passphrase) },
       passphrase: { isOfFile throws(Problem) in
         let ofFile = isOfFile ? keys.filePassphrase : nil
         return try (ofFile ?? keys.passphrase)?.fetch(by: AccountStore.Patience.usual.deadline)
       },
-      auditKey: { patience throws(Problem) in try file.auditKey(patience) })
+      auditKey: { patience throws(Problem) in try shared.auditKey(patience) })
   }
 }
 
@@ -49,13 +66,13 @@ extension StoreMaintenance {
   /// Opens the key with the configured secrets or the given passphrase. The passphrase is kept only
   /// if it fits, and is ignored if the key is already open.
   private static func openKey(
-    of file: StoreFile, keys: KeySource, _ passphrase: Secret?
+    of shared: any SharedStore, keys: KeySource, _ passphrase: Secret?
   ) throws(Problem) {
     if let passphrase {
-      let locked = try file.read(.usual) { store throws(Problem) in try store.lockedSlots() }
+      let locked = try shared.read(.usual) { store throws(Problem) in try store.lockedSlots() }
       if let (slots, name) = locked ?? nil { try keys.accept(passphrase, for: slots, store: name) }
     }
-    _ = try file.read(.usual, withKey: true) { store throws(Problem) in try store.storeKey() }
+    _ = try shared.read(.usual, withKey: true) { store throws(Problem) in try store.storeKey() }
   }
 }
 
@@ -70,9 +87,6 @@ extension KeySlot.Kind {
 }
 
 extension StoreLocation {
-  /// The path of the database.
-  var path: String { "\(directory)/\(name)" }
-
   /// The id of another process that holds the store's lock, if this process can see it.
   var otherHolder: Int? {
     guard let directory = try? SafeDirectory.open(self.directory),
@@ -81,12 +95,6 @@ extension StoreLocation {
       let holder = lock.holder, holder != Int(ThisProcess.id)
     else { return nil }
     return holder
-  }
-
-  fileprivate func statusWithoutStore(protection: KeySlot.Kind) -> StoreMaintenance.Status {
-    var status = StoreMaintenance.Status(path: path, protection: protection.rawValue)
-    status.sqlite = SQLiteConnection.sqliteVersion
-    return status
   }
 
   var nothingThere: Problem {
@@ -99,28 +107,28 @@ extension OpenStore {
   func protection() throws(Problem) -> String {
     let kinds = try connection.keySlots().map(\.kind)
     guard let kind = KeySlot.Kind.allCases.first(where: kinds.contains) else {
-      throw SQLiteProblem.damaged(connection.path, "no key slot")
+      throw Problem.damaged(connection.path, "no key slot")
     }
     return kind.rawValue
   }
 
-  fileprivate func status() throws(Problem) -> StoreMaintenance.Status {
-    let path = connection.path
+  /// Returns the facts that stand in the rows.
+  func status() throws(Problem) -> StoreMaintenance.Status {
     let meta = try connection.meta()
-    var status = StoreMaintenance.Status(path: path, protection: try protection())
+    var status = StoreMaintenance.Status(path: connection.path, protection: try protection())
     status.exists = true
     status.slots = try connection.keySlots().map(\.kind.rawValue)
-    status.schema = try connection.pragma("user_version")
+    status.schema = try connection.schema()
     status.revision = meta.revision
     status.accounts = try connection.countAccounts()
-    status.databaseBytes = FileStatus.at(path)?.countBytes ?? 0
-    status.journalBytes = FileStatus.at(path + "-wal")?.countBytes ?? 0
     status.isReadOnly = isReadOnly
     status.keyUses = meta.encryptions
-    status.sqlite = SQLiteConnection.sqliteVersion
     return status
   }
 
+}
+
+extension OpenFile {
   /// Copies the store to an unused name and checks the copy.
   fileprivate func copy(
     to path: String, _ progress: StoreMaintenance.Progress
@@ -141,7 +149,7 @@ extension OpenStore {
     try progress(0, 2)
     let suffix = Hexadecimal.encode(SecureRandom.bytes(8))
     let isNew = try StoreCopy.make(
-      of: connection, as: name, temporaryName: ".\(name).\(suffix)", in: directory
+      of: file, as: name, temporaryName: ".\(name).\(suffix)", in: directory
     ) { copy throws(Problem) in
       try progress(1, 2)
       try SQLiteConnection(path: copy, access: .immutable).requireSound()

@@ -19,18 +19,13 @@ public enum SQLiteAccountStore {
     passphraseDescriptor: Int32? = nil, filePassphraseDescriptor: Int32? = nil,
     keyCommand: [String] = []
   ) -> AccountStore {
-    let choice: KeySource.Choice =
-      if let keyDescriptor { .descriptor(keyDescriptor) } else if let keyFile {
-        .file(keyFile)
-      } else {
-        .usual
-      }
     do throws(Problem) {
       let location = try StoreLocation(path: path)
       return store(
         location: location,
         keys: KeySource(
-          choice, passphraseDescriptor: passphraseDescriptor,
+          .init(keyFile: keyFile, keyDescriptor: keyDescriptor),
+          passphraseDescriptor: passphraseDescriptor,
           filePassphraseDescriptor: filePassphraseDescriptor,
           command: keyCommand.isEmpty ? nil : KeyCommand(words: keyCommand), location: location))
     } catch {
@@ -53,233 +48,16 @@ public enum SQLiteAccountStore {
   }
 
   static func store(in file: StoreFile, keys: KeySource) -> AccountStore {
-    let leases = AccountLeases(file.location)
+    let leases = AccountLeases(beside: file.location)
     return AccountStore(
-      reading: { patience, body throws(Problem) in try file.read(patience, body) },
-      changes: { mark, patience throws(Problem) in try file.changes(since: mark, patience) },
-      add: { new, patience throws(Problem) in try add(new, to: file, patience) },
-      addAll: { batch, patience throws(Problem) in
-        try file.write(patience, withKey: true) { store throws(Problem) in
-          let accounts = try batch.accounts.added { new throws(Problem) in try store.add(new) }
-          let known = try store.connection.registrationRows().map(\.known)
-          let registrations = batch.registrations(besides: known)
-          for registration in registrations { _ = try store.put(registration) }
-          return .init(accounts: accounts, registrations: registrations.map(\.provider))
-        }
-      },
-      update: { id, patience, edit throws(Problem) in try update(id, in: file, patience, edit) },
-      remove: { id, patience throws(Problem) in try remove(id, from: file, patience) },
-      decide: { place, patience, edit throws(Problem) in
-        try decide(place, edit, in: file, patience)
-      },
-      credentials: { id, place, patience throws(Problem) in
-        try credentials(of: id, at: place, in: file, patience)
-      },
-      settle: { id, settlement throws(Problem) in try settle(settlement, of: id, in: file) },
-      forgetCredentials: { id throws(Problem) in try forgetCredentials(of: id, in: file) },
-      setPreferred: { id, application, provider, patience throws(Problem) in
-        try setPreferred(id, application, provider, in: file, patience)
-      },
+      file, keys: keys,
       lease: { id throws(Problem) in
         // A token obtained from a provider could not be stored.
         try file.requireWritable()
         return try await leases.lease(id)
       },
       requireWritable: { () throws(Problem) in try file.requireWritable() },
-      registrations: .ofDatabase(file),
-      protection: { patience throws(Problem) in
-        try file.read(patience) { store throws(Problem) in try store.protection() }
-          ?? keys.kind.rawValue
-      },
-      maintenance: .ofDatabase(file, keys: keys),
-      begunRenewals: .beside(file.location),
-      failedSignIns: .beside(file.location),
-      avatars: .beside(file.location),
-      ownServers: .ofDatabase(file),
-      users: .ofDatabase(file))
-  }
-}
-
-extension SQLiteAccountStore {
-  private static func add(
-    _ new: AccountStore.NewAccount, to file: StoreFile, _ patience: AccountStore.Patience
-  ) throws(Problem) -> AccountStore.Added {
-    try file.write(patience, withKey: true) { store throws(Problem) in try store.add(new) }
-  }
-
-  private static func update(
-    _ id: Account.ID, in file: StoreFile, _ patience: AccountStore.Patience,
-    _ edit: AccountStore.Edit
-  ) throws(Problem) -> Int64 {
-    let revision = try file.change(patience) { store throws(Problem) in
-      try store.changing(id) { before throws(Problem) in
-        guard let before else { throw Problem.unknownAccount(id) }
-        let after = before.edited(by: edit)
-        guard after != before else { return try store.connection.meta().revision }
-        try store.connection.update(after)
-        return try store.connection.nextRevision()
-      }
-    }
-    guard let revision else { throw .unknownAccount(id) }
-    return revision
-  }
-
-  private static func remove(
-    _ id: Account.ID, from file: StoreFile, _ patience: AccountStore.Patience
-  ) throws(Problem) -> Int64 {
-    let revision = try file.change(patience) { store throws(Problem) in
-      try store.changing(id) { before throws(Problem) in
-        guard let before, try store.connection.deleteAccount(id) else {
-          throw Problem.unknownAccount(id)
-        }
-        for grant in try store.connection.grants(naming: id, of: before.provider) {
-          _ = try store.decide(grant.place) { _ in grant.without(id) }
-        }
-        return try store.connection.nextRevision()
-      }
-    }
-    guard let revision else { throw .unknownAccount(id) }
-    return revision
-  }
-
-  private static func decide(
-    _ place: AccessGrant.Place, _ edit: (AccessGrant?) -> AccessGrant?, in file: StoreFile,
-    _ patience: AccountStore.Patience
-  ) throws(Problem) -> Int64 {
-    let body = { (store: OpenStore) throws(Problem) in
-      guard try store.decide(place, edit) else { return try store.connection.meta().revision }
-      return try store.connection.nextRevision()
-    }
-    if let revision = try file.change(patience, body) { return revision }
-    // There is no store yet, and a decision that stays away creates none.
-    return edit(nil) == nil ? 0 : try file.write(patience, body)
-  }
-
-  private static func credentials(
-    of id: Account.ID, at place: AccountStore.Place?, in file: StoreFile,
-    _ patience: AccountStore.Patience
-  ) throws(Problem) -> [StoredCredential] {
-    let credentials = try file.read(patience, withKey: true) { store throws(Problem) in
-      try store.credentials(of: id, at: place)
-    }
-    guard let credentials else { throw .unknownAccount(id) }
-    return credentials
-  }
-
-  private static func settle(
-    _ settlement: AccountStore.Settlement, of id: Account.ID, in file: StoreFile
-  ) throws(Problem) -> Int64? {
-    let needsKey = settlement.credential != nil
-    let revision = try file.change(.usual, withKey: needsKey) { store throws(Problem) -> Int64? in
-      try store.changing(id) { before throws(Problem) in
-        guard let before else { throw Problem.unknownAccount(id) }
-        return try store.settle(settlement, of: before)
-      }
-    }
-    guard let revision else { throw .unknownAccount(id) }
-    return revision
-  }
-
-  private static func forgetCredentials(
-    of id: Account.ID, in file: StoreFile
-  ) throws(Problem) -> Int64 {
-    let revision = try file.change(.usual) { store throws(Problem) in
-      try store.changing(id) { before throws(Problem) in
-        guard before != nil else { throw Problem.unknownAccount(id) }
-        try store.connection.deleteCredentials(of: id)
-        return try store.connection.nextRevision()
-      }
-    }
-    guard let revision else { throw .unknownAccount(id) }
-    return revision
-  }
-
-  private static func setPreferred(
-    _ id: Account.ID?, _ application: String, _ provider: String, in file: StoreFile,
-    _ patience: AccountStore.Patience
-  ) throws(Problem) -> Int64 {
-    let revision = try file.change(patience) { store throws(Problem) in
-      if let id, try store.account(id) == nil { throw Problem.unknownAccount(id) }
-      let former = try store.preferredAccount(of: provider, by: application)?.id
-      if former != id {
-        try store.connection.prefer(id, application: application, provider: provider)
-        for id in [former, id].compactMap(\.self) {
-          try store.connection.note(.account(id, .updated))
-        }
-      }
-      return try store.connection.nextRevision()
-    }
-    if revision == nil, let id { throw .unknownAccount(id) }
-    return revision ?? 0
-  }
-}
-
-extension OpenStore {
-  /// Opens the key only if there is a credential to decrypt.
-  fileprivate func credentials(
-    of id: Account.ID, at place: AccountStore.Place?
-  ) throws(Problem) -> [StoredCredential] {
-    guard let account = try connection.account(id) else { throw .unknownAccount(id) }
-    let rows = try connection.credentialRows(of: id, at: place)
-    guard !rows.isEmpty else { return [] }
-    let key = try storeKey()
-    var credentials: [StoredCredential] = []
-    for row in rows {
-      credentials.append(try row.open(account: account, key: key, path: connection.path))
-    }
-    return credentials
-  }
-
-  /// Throws `accountExists` before anything is changed.
-  fileprivate func add(_ new: AccountStore.NewAccount) throws(Problem) -> AccountStore.Added {
-    let existing = new.existing(among: try connection.candidates(for: new))
-    let id = existing?.id ?? new.account.id
-    let revision = try changing(id) { _ throws(Problem) in
-      if let existing {
-        guard new.mayReplace(existing) else { throw new.collision(with: existing) }
-        try connection.note(.credential(id))
-        try connection.update(new.replacing(existing))
-        if !new.isSamePerson(existing) {
-          try connection.deleteCredentials(of: id)
-        } else if new.bringsReverseAuthToken {
-          try connection.deleteReverseAuthToken(of: id)
-        }
-      } else {
-        try connection.insert(new.account)
-      }
-      var revision = new.credentials.isEmpty ? try connection.nextRevision() : 0
-      for credential in new.credentials { revision = try save(credential, of: id) }
-      return revision
-    }
-    guard let account = try connection.account(id) else { throw Problem.unknownAccount(id) }
-    return AccountStore.Added(account: account, created: existing == nil, revision: revision)
-  }
-
-  /// Returns `nil`, with nothing written, if the basis has changed since the request.
-  fileprivate func settle(
-    _ settlement: AccountStore.Settlement, of account: Account
-  ) throws(Problem) -> Int64? {
-    guard settlement.isCurrent(try connection.generations(of: account.id)) else { return nil }
-    if settlement.isRefusal {
-      for refused in settlement.basis { try connection.refuse(refused.place, of: account.id) }
-    }
-    if let edit = settlement.edit { try connection.update(account.edited(by: edit)) }
-    if let credential = settlement.credential {
-      try connection.note(.credential(account.id))
-      return try save(credential, of: account.id, refused: settlement.isRefusal)
-    }
-    return try connection.nextRevision()
-  }
-
-  fileprivate func save(
-    _ credential: StoredCredential, of id: Account.ID, refused isRefused: Bool = false
-  ) throws(Problem) -> Int64 {
-    guard let account = try connection.account(id) else { throw .unknownAccount(id) }
-    var row = CredentialRow(credential, account: account, key: try storeKey())
-    try connection.countEncryptions(row.cells.count)
-    row.generation = try connection.nextRevision()
-    row.isRefused = isRefused
-    try connection.put(row)
-    return row.generation
+      maintenance: .ofFile(file, keys: keys), begunRenewals: .beside(file.location),
+      failedSignIns: .beside(file.location), avatars: .beside(file.location))
   }
 }

@@ -12,7 +12,7 @@ enum StoreCheck {
 
   /// Checks a newly opened database. Throws `corrupt` for a file that is damaged or was never a
   /// store, and `tooNew` for the store of a newer program.
-  static func run(on connection: borrowing SQLiteConnection, knows migrations: Migrations)
+  static func run(on connection: SQLiteConnection, knows migrations: Migrations)
     throws(Problem) -> Outcome
   {
     let schema = try version(of: connection, knows: migrations)
@@ -27,7 +27,7 @@ enum StoreCheck {
   /// Checks owner, schema version and key slots after another program has changed the database, and
   /// returns the schema version. Throws the problems of `run`.
   @discardableResult
-  static func version(of connection: borrowing SQLiteConnection, knows migrations: Migrations)
+  static func version(of connection: SQLiteConnection, knows migrations: Migrations)
     throws(Problem) -> Int64
   {
     try owner(of: connection)
@@ -35,20 +35,20 @@ enum StoreCheck {
     guard found <= migrations.schema else {
       throw tooNew(connection.path, "schema \(found), this einlass knows \(migrations.schema)")
     }
-    guard found > 0 else { throw SQLiteProblem.damaged(connection.path, "schema \(found)") }
+    guard found > 0 else { throw Problem.damaged(connection.path, "schema \(found)") }
     try keySlots(of: connection)
     return found
   }
 
   /// Throws `corrupt` unless the file is an account store, of whichever version.
-  static func owner(of connection: borrowing SQLiteConnection) throws(Problem) {
+  static func owner(of connection: SQLiteConnection) throws(Problem) {
     guard try connection.pragma("application_id") == Migrations.applicationID else {
       throw SQLiteProblem.notOurs(connection.path, "is not an account store of einlass")
     }
   }
 
   private static func columns(
-    of connection: borrowing SQLiteConnection, against known: [String: Set<String>]
+    of connection: SQLiteConnection, against known: [String: Set<String>]
   ) throws(Problem) {
     let pairs = try connection.all(
       """
@@ -62,11 +62,11 @@ enum StoreCheck {
       throw tooNew(connection.path, "table \(table) has columns that this einlass does not know")
     }
     guard found == known else {
-      throw SQLiteProblem.damaged(connection.path, "a table or column is missing")
+      throw Problem.damaged(connection.path, "a table or column is missing")
     }
   }
 
-  private static func keySlots(of connection: borrowing SQLiteConnection) throws(Problem) {
+  private static func keySlots(of connection: SQLiteConnection) throws(Problem) {
     for kind in try connection.all(
       "SELECT kind FROM keyslot", read: { row throws(Problem) in try row.text(0) })
     where KeySlot.Kind(rawValue: kind) == nil {

@@ -7,7 +7,7 @@ enum StoreCopy {
   /// Copies the committed state. Returns `false`, and leaves no file, if the name is taken. The
   /// caller holds a lock on the store. `inspect` checks the finished copy before it gets its name.
   static func make(
-    of connection: borrowing SQLiteConnection, as name: String, temporaryName: String,
+    of connection: SQLiteConnection, as name: String, temporaryName: String,
     in directory: borrowing SafeDirectory,
     inspect: (_ path: String) throws(Problem) -> Void = { _ in }
   ) throws(Problem) -> Bool {

@@ -8,11 +8,11 @@ internal import EinlassSystem
 ///
 /// Reads and writes use separate connections, so that a reader does not wait for a writer of any
 /// process.
-final class StoreFile: Sendable {
+final class StoreFile: SharedStore {
   let location: StoreLocation
   private let keys: KeySource
-  private let reading = Lock<OpenStore?>(nil)
-  private let writing = Lock<OpenStore?>(nil)
+  private let reading = Lock<OpenFile?>(nil)
+  private let writing = Lock<OpenFile?>(nil)
 
   init(location: StoreLocation, keys: KeySource) {
     self.location = location
@@ -21,7 +21,6 @@ final class StoreFile: Sendable {
 
   deinit { writing.withLock { $0?.close() } }
 
-  /// Calls `body` with one state of the store, or with an empty snapshot if there is no store.
   /// Takes a single system call while the store is small and unchanged.
   func read(
     _ patience: AccountStore.Patience, _ body: (any StoreReader) throws(Problem) -> Void
@@ -37,17 +36,9 @@ final class StoreFile: Sendable {
     if isThere == nil { try body(AccountStore.Snapshot()) }
   }
 
-  /// Returns the changes since a mark.
-  func changes(
-    since mark: AccountStore.ChangeMark?, _ patience: AccountStore.Patience
-  ) throws(Problem) -> AccountStore.Changes {
-    try read(patience) { store throws(Problem) in try store.changes(since: mark) }
-      ?? .init(mark: .noStore, revision: 0, list: mark == .noStore ? [] : nil)
-  }
+  var nothingThere: Problem { location.nothingThere }
 
-  /// Returns the key for naming tokens in the audit trail, or `nil` if there is no store. Takes a
-  /// single system call while the store is unchanged. The key changes when any process calls
-  /// `store.rotateKey`.
+  /// Takes a single system call while the store is unchanged.
   func auditKey(_ patience: AccountStore.Patience) throws(Problem) -> Secret? {
     try open(patience, withKey: true) { store, deadline throws(Problem) in
       if let unchanged = store.unchangedAuditKey() { return unchanged }
@@ -61,10 +52,9 @@ final class StoreFile: Sendable {
     try StoreOpening(location: location, keys: keys).requireWritable()
   }
 
-  /// Reads one state of the store. Returns `nil` if there is no store, and creates none. Does not
-  /// wait for writers.
+  /// Does not wait for writers.
   func read<Result>(
-    _ patience: AccountStore.Patience, withKey needsKey: Bool = false,
+    _ patience: AccountStore.Patience, withKey needsKey: Bool,
     _ body: (OpenStore) throws(Problem) -> Result
   ) throws(Problem) -> Result? {
     try open(patience, withKey: needsKey) { store, deadline throws(Problem) in
@@ -74,35 +64,22 @@ final class StoreFile: Sendable {
 
   /// Runs `body` as `read` does, but outside a transaction, because SQLite refuses VACUUM INTO
   /// within one. The copy is nevertheless one consistent state.
-  func copy<Result>(_ body: (OpenStore) throws(Problem) -> Result) throws(Problem) -> Result? {
+  func copy<Result>(_ body: (OpenFile) throws(Problem) -> Result) throws(Problem) -> Result? {
     try open(.usual) { store, deadline throws(Problem) in
       try store.read(by: deadline) { _ throws(Problem) in }
       return try body(store)
     }
   }
 
-  /// Runs `body` under the exclusive lock in one transaction, durable on return. Creates the store
-  /// if there is none.
-  func write<Result>(
-    _ patience: AccountStore.Patience, withKey needsKey: Bool = false,
-    _ body: (OpenStore) throws(Problem) -> Result
-  ) throws(Problem) -> Result {
-    let needsKey = needsKey || !location.exists
-    guard let result = try change(patience, makesStore: true, withKey: needsKey, body) else {
-      throw Problem(.internal, "The store was created but cannot be found.")
-    }
-    return result
-  }
-
-  /// Runs `body` as `write` does, but returns `nil` if there is no store, and creates none.
-  /// `leavingNoTrace` also removes overwritten data from the journal, if no other process is
-  /// reading.
+  /// `leavingNoTrace` has no effect while another process is reading.
   func change<Result>(
-    _ patience: AccountStore.Patience, makesStore: Bool = false, withKey needsKey: Bool = false,
-    leavingNoTrace: Bool = false,
+    _ patience: AccountStore.Patience, makesStore: Bool, withKey needsKey: Bool,
+    leavingNoTrace: Bool,
     _ body: (OpenStore) throws(Problem) -> Result
   ) throws(Problem) -> Result? {
-    try alone(writing, patience, withKey: needsKey) { opened, deadline throws(Problem) in
+    // A new store needs its first key.
+    let needsKey = needsKey || makesStore && !location.exists
+    return try alone(writing, patience, withKey: needsKey) { opened, deadline throws(Problem) in
       if let store = opened, store.isStillThere {
         try store.acquire(by: deadline)
       } else {
@@ -122,7 +99,7 @@ final class StoreFile: Sendable {
   /// index in memory.
   private func open<Result>(
     _ patience: AccountStore.Patience, withKey needsKey: Bool = false,
-    _ body: (OpenStore, Deadline) throws(Problem) -> Result
+    _ body: (OpenFile, Deadline) throws(Problem) -> Result
   ) throws(Problem) -> Result? {
     try alone(reading, patience, withKey: needsKey) { opened, deadline throws(Problem) in
       let opening = StoreOpening(location: location, keys: keys)
@@ -149,23 +126,17 @@ final class StoreFile: Sendable {
   /// Runs `body` on one thread of this process at a time. One deadline covers all waits. The store
   /// is not locked while `prepare` gets the key.
   private func alone<Result>(
-    _ opened: Lock<OpenStore?>, _ patience: AccountStore.Patience, withKey needsKey: Bool = false,
-    _ body: (inout OpenStore?, Deadline) throws(Problem) -> Result
+    _ opened: Lock<OpenFile?>, _ patience: AccountStore.Patience, withKey needsKey: Bool = false,
+    _ body: (inout OpenFile?, Deadline) throws(Problem) -> Result
   ) throws(Problem) -> Result {
-    let deadline = patience.deadline
-    if needsKey { try keys.fetch(by: deadline) }
-    while true {
-      do throws(Problem) { return try once(opened, by: deadline, body) } catch {
-        // `keyAwaited` is thrown before anything is changed, so the attempt can be repeated.
-        guard needsKey, patience != .none, error == .keyAwaited else { throw error }
-        keys.prepare()
-      }
+    try keys.supplying(needsKey, patience) { deadline throws(Problem) in
+      try once(opened, by: deadline, body)
     }
   }
 
   private func once<Result>(
-    _ opened: Lock<OpenStore?>, by deadline: Deadline,
-    _ body: (inout OpenStore?, Deadline) throws(Problem) -> Result
+    _ opened: Lock<OpenFile?>, by deadline: Deadline,
+    _ body: (inout OpenFile?, Deadline) throws(Problem) -> Result
   ) throws(Problem) -> Result {
     let result = try opened.withLock(by: deadline) { opened throws(Problem) in
       try body(&opened, deadline)

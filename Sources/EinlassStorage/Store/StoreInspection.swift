@@ -5,7 +5,7 @@ extension OpenStore {
   func inspect(_ progress: StoreMaintenance.Progress) throws(Problem) -> StoreMaintenance.Check {
     var check = StoreMaintenance.Check()
     do throws(Problem) {
-      try connection.inspectPages(&check)
+      if let file = connection as? SQLiteConnection { try file.inspectPages(&check) }
       try inspectSeals(&check, progress)
     } catch  where error.detail == Problem.StoreDetail.corrupt.rawValue {
       check.add(.init(.damage, error.message))
@@ -80,7 +80,7 @@ extension SQLiteConnection {
     var check = StoreMaintenance.Check()
     try inspectPages(&check)
     if let finding = check.findings.first {
-      throw SQLiteProblem.damaged(path, finding.message)
+      throw Problem.damaged(path, finding.message)
     }
   }
 

@@ -1,4 +1,5 @@
 internal import Einlass
+internal import EinlassCrypto
 internal import EinlassSystem
 
 /// The paths of a store, its companion files and its default key file.
@@ -9,7 +10,11 @@ struct StoreLocation: Sendable {
   var name: String
   /// The directory of generated key files, never the store's own. `nil` without a home directory.
   var keyDirectory: String?
+  /// The address of a store in a database.
+  private var shownPath: String?
 
+  /// The path of the database, or its address.
+  var path: String { shownPath ?? "\(directory)/\(name)" }
   /// Whether there is a file, or anything else, at the database's path.
   var exists: Bool { FileStatus.at("\(directory)/\(name)") != nil }
   /// The file of the store's lock.
@@ -50,6 +55,24 @@ struct StoreLocation: Sendable {
       }
       (directory, name) = (home + "/einlass", "store.db")
     }
+  }
+
+  /// Uses a folder of the state home for the files that a machine keeps beside a store in a
+  /// database: pictures, and audit lines that the database has not yet.
+  init(
+    beside address: PostgresAddress,
+    environment: (String) -> String? = Environment.value
+  ) throws(Problem) {
+    guard let home = Self.home("XDG_STATE_HOME", ".local/state", environment) else {
+      throw .store(
+        .refused,
+        "HOME is not set, so there is no place for the files that einlass keeps beside the account store \(address.text). Set HOME."
+      )
+    }
+    let digest = Hexadecimal.encode(Array(Digest.sha256(Array(address.text.utf8)).prefix(8)))
+    keyDirectory = home + "/einlass/keys"
+    (directory, name) = (home + "/einlass/postgresql/" + digest, "store")
+    shownPath = address.text
   }
 
   /// Ignores the environment, for tests.

@@ -14,7 +14,7 @@ struct StoreOpening {
   /// Migrates an older store first. Throws `full` or `readOnly` if SQLite cannot have the shared
   /// index. A network file system counts as read-only, because its shared memory is not shared with
   /// the machine that may write.
-  func openForReading(by deadline: Deadline) throws(Problem) -> OpenStore? {
+  func openForReading(by deadline: Deadline) throws(Problem) -> OpenFile? {
     let directory = try FileProblem.store { () throws(FileError) in
       try SafeDirectory.open(location.directory)
     }
@@ -39,16 +39,16 @@ struct StoreOpening {
   /// journal mode.
   private func openCurrent(
     by deadline: Deadline, in directory: borrowing SafeDirectory
-  ) throws(Problem) -> OpenStore? {
+  ) throws(Problem) -> OpenFile? {
     let connection = try connect(by: deadline, in: directory)
     guard try StoreCheck.run(on: connection, knows: migrations) == .current else { return nil }
-    return OpenStore(connection: connection, identity: try identity(in: directory), keys: keys)
+    return OpenFile(connection: connection, identity: try identity(in: directory), keys: keys)
   }
 
   /// Opens an existing store for reading with an index in memory, under the shared lock. Used when
   /// the shared index is unavailable for `reason`. If the lock file cannot be created either, no
   /// process can write.
-  func openAlone(by deadline: Deadline, because reason: Problem) throws(Problem) -> OpenStore {
+  func openAlone(by deadline: Deadline, because reason: Problem) throws(Problem) -> OpenFile {
     let directory = try FileProblem.store { () throws(FileError) in
       try SafeDirectory.open(location.directory)
     }
@@ -65,7 +65,7 @@ struct StoreOpening {
     try connection.configure()
     // An older store would need a migration first.
     if case .older = try StoreCheck.run(on: connection, knows: migrations) { throw reason }
-    return OpenStore(
+    return OpenFile(
       connection: connection, identity: try identity(in: directory), lock: lock,
       isReadOnly: !canWrite(in: directory) || directory.isOnNetwork, keys: keys)
   }
@@ -73,7 +73,7 @@ struct StoreOpening {
   /// Opens or creates the store, migrates it, and holds the exclusive lock. Returns `nil` if there
   /// is no store and none is to be created.
   func openExclusive(by deadline: Deadline, makesStore: Bool) throws(Problem)
-    -> OpenStore?
+    -> OpenFile?
   {
     let directory = try FileProblem.store { () throws(FileError) in
       makesStore
@@ -99,7 +99,7 @@ struct StoreOpening {
     case .older(let schema): try migrate(connection, from: schema, in: directory)
     case .otherJournal: try connection.useWriteAheadLog()
     }
-    return OpenStore(
+    return OpenFile(
       connection: connection, identity: try identity(in: directory), lock: lock, keys: keys)
   }
 
@@ -143,7 +143,7 @@ struct StoreOpening {
   /// Copies the store beside itself, then migrates it in one transaction. The caller holds the
   /// exclusive lock.
   private func migrate(
-    _ connection: borrowing SQLiteConnection, from schema: Int64,
+    _ connection: SQLiteConnection, from schema: Int64,
     in directory: borrowing SafeDirectory
   ) throws(Problem) {
     let backup = location.backupName(schema: schema, revision: try connection.meta().revision)

@@ -1,0 +1,150 @@
+internal import CPostgres
+internal import Einlass
+
+/// The address of a store in PostgreSQL: `postgresql://USER@HOST:PORT/DATABASE?PARAMETER=VALUE`,
+/// with the parameters of libpq and `einlass_store`, the store's name among those of the database.
+struct PostgresAddress: Sendable {
+  /// The address as given. It holds no secret, because `keywords` refuses one.
+  let text: String
+  /// The schema of the store's tables, and the channel of its notifications.
+  let schema: String
+  /// The address without the parameter that libpq does not know.
+  private let libraryAddress: String
+
+  private static let storeParameter = "einlass_store"
+  private static let storeLimit = 40
+
+  /// Returns whether a store option names a database server and not a file.
+  static func isAddress(_ text: String) -> Bool {
+    text.hasPrefix("postgresql://") || text.hasPrefix("postgres://")
+  }
+
+  /// Throws `refused` for a name that is no part of a schema's name.
+  init(_ text: String) throws(Problem) {
+    let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    var parameters = parts.count > 1 ? parts[1].split(separator: "&").map(String.init) : []
+    let mark = Self.storeParameter + "="
+    let names = parameters.filter { $0.hasPrefix(mark) }.map { $0.dropFirst(mark.count) }
+    parameters.removeAll { $0.hasPrefix(mark) }
+    // A secret of a refused address must not reach the message.
+    let shown = Self.withoutPassword(text)
+    for name in names where !Self.isName(name) {
+      throw .store(
+        .refused,
+        "\(mark) of the account store's address must be a name of at most \(Self.storeLimit) lower-case letters, digits and underscores.",
+        path: shown)
+    }
+    guard names.count < 2 else {
+      throw .store(
+        .refused, "The account store's address has \(mark) more than once. Give it once.",
+        path: shown)
+    }
+    self.text = shown
+    schema = names.first.map { "einlass_\($0)" } ?? "einlass"
+    libraryAddress =
+      parts[0] + (parameters.isEmpty ? "" : "?" + parameters.joined(separator: "&"))
+  }
+
+  private static func isName(_ name: Substring) -> Bool {
+    (1...storeLimit).contains(name.utf8.count)
+      && name.utf8.allSatisfy {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0)
+          || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: "_")
+      }
+  }
+
+  /// Leaves out a password before the host and the value of each parameter with a secret.
+  private static func withoutPassword(_ text: String) -> String {
+    let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    var head = String(parts[0])
+    if let slashes = head.firstRange(of: "//"), let at = head.lastIndex(of: "@"),
+      let colon = head[slashes.upperBound..<at].firstIndex(of: ":")
+    {
+      head.removeSubrange(colon..<at)
+    }
+    guard parts.count > 1 else { return head }
+    let parameters = parts[1].split(separator: "&").filter {
+      !$0.hasPrefix("password=") && !$0.hasPrefix("sslpassword=")
+    }
+    return parameters.isEmpty ? head : head + "?" + parameters.joined(separator: "&")
+  }
+
+  /// Returns the keywords and values for libpq. Throws `refused` for an address that libpq cannot
+  /// read, that holds a password, or that would reach another machine without a verified
+  /// certificate.
+  func keywords(environment: (String) -> String?) throws(Problem) -> [(String, String)] {
+    let given = try parsed()
+    if given["password"] != nil || given["sslpassword"] != nil {
+      throw .store(
+        .refused,
+        "The account store's address has a password, and other programs can read it there. Put it into ~/.pgpass or a service file, or use a certificate.",
+        path: text)
+    }
+    // Each has to be repeated, so that a variable of the environment does not replace it.
+    var keywords = Self.defaults.filter { given[$0.0] == nil }
+    if !isLocal(given, environment) {
+      let mode = given["sslmode"] ?? "verify-full"
+      guard mode == "verify-full" else {
+        throw .store(
+          .refused,
+          "The account store is on another machine, and sslmode=\(mode) does not verify that machine. Use sslmode=verify-full with the authority's certificate as sslrootcert.",
+          path: text)
+      }
+      keywords.append(("sslmode", mode))
+    } else if given["hostaddr"] == nil {
+      // An empty value keeps PGHOSTADDR from leading to another machine.
+      keywords.append(("hostaddr", ""))
+    }
+    return [("dbname", libraryAddress)] + keywords
+  }
+
+  private static let defaults = [
+    ("fallback_application_name", "einlass"), ("client_encoding", "UTF8"),
+    ("target_session_attrs", "read-write"), ("keepalives_idle", "10"),
+    ("keepalives_interval", "5"), ("keepalives_count", "3"), ("tcp_user_timeout", "15000"),
+    ("gssencmode", "disable"),
+  ]
+
+  /// Whether every host is this machine. A service and PGHOST may name any.
+  private func isLocal(
+    _ given: [String: String], _ environment: (String) -> String?
+  ) -> Bool {
+    guard given["service"] == nil, environment("PGSERVICE") == nil else { return false }
+    let hosts = (given["host"] ?? environment("PGHOST") ?? "")
+      .split(separator: ",", omittingEmptySubsequences: false)
+    let addresses = (given["hostaddr"] ?? "").split(separator: ",")
+    return hosts.allSatisfy {
+      $0.isEmpty || $0.hasPrefix("/") || $0.hasPrefix("@") || isLoopback($0)
+    }
+      && addresses.allSatisfy(isLoopback)
+  }
+
+  private func isLoopback(_ host: Substring) -> Bool {
+    host == "localhost" || host == "::1"
+      || host.hasPrefix("127.") && host.utf8.allSatisfy { "0123456789.".utf8.contains($0) }
+  }
+
+  private func parsed() throws(Problem) -> [String: String] {
+    try PostgresConnection.openLibrary()
+    let found = Found()
+    let reason = unsafe cpostgres_parse(
+      libraryAddress, Unmanaged.passUnretained(found).toOpaque()
+    ) { context, keyword, value in
+      let found = unsafe Unmanaged<Found>.fromOpaque(context!).takeUnretainedValue()
+      unsafe found.values[String(cString: keyword!)] = String(cString: value!)
+    }
+    guard unsafe reason == nil else {
+      // libpq's sentence may quote the address.
+      unsafe cpostgres_free(reason)
+      throw .store(
+        .refused,
+        "The account store's address is not one that libpq reads. Its form is postgresql://USER@HOST:PORT/DATABASE?PARAMETER=VALUE.",
+        path: text)
+    }
+    return found.values
+  }
+
+  private final class Found {
+    var values: [String: String] = [:]
+  }
+}

@@ -1,0 +1,274 @@
+internal import CPostgres
+internal import Einlass
+internal import EinlassSystem
+
+/// A connection to the server, for the rows of one store.
+///
+/// Every statement runs in a transaction that names the store's schema itself, because a pooler may
+/// give each transaction another session. No statement is prepared, for the same reason.
+@safe final class PostgresConnection: Database {
+  /// The kind of a transaction.
+  enum Kind {
+    /// One state of the database for several reads.
+    case read
+    /// Locks the row of `meta`, so that the writers of a store run one after the other.
+    case write
+  }
+
+  let address: PostgresAddress
+  private let connection: OpaquePointer
+  /// The row of `meta` since the beginning of the transaction, until a statement changes it.
+  private var begun: PostgresRow?
+  private(set) var changes: Int64 = 0
+  private(set) var countChanges: Int64 = 0
+  /// The end of the current request's patience.
+  var deadline = Deadline.now
+  /// Receives each result of a reading transaction.
+  var keep: ((String, [SQLValue], [[SQLValue]]) -> Void)?
+  /// Receives the snapshot of a small store.
+  var keepSnapshot: ((AccountStore.Snapshot?) -> Void)?
+  private(set) var isUsable = true
+
+  var path: String { address.text }
+
+  /// Opens libpq. Throws `refused` without it.
+  static func openLibrary() throws(Problem) {
+    switch cpostgres_open() {
+    case CPOSTGRES_READY: return
+    case CPOSTGRES_TOO_OLD:
+      throw .store(
+        .refused, "The installed libpq is too old for the account store. Install libpq 12 or later."
+      )
+    default:
+      throw .store(
+        .refused,
+        "A store in PostgreSQL needs libpq, and libpq.so.5 is not installed. Install the package libpq5."
+      )
+    }
+  }
+
+  /// Connects. Throws `refused`, `permissions` or `unreachable`.
+  init(_ address: PostgresAddress, by deadline: Deadline) throws(Problem) {
+    self.address = address
+    let keywords = try address.keywords(environment: Environment.value)
+    let opened = unsafe Self.withTexts(keywords.map(\.0)) { names in
+      unsafe Self.withTexts(keywords.map(\.1)) { values in
+        unsafe cpostgres_connect(names, values, deadline.millisecondsLeft)
+      }
+    }
+    guard let connection = unsafe opened else { throw Problem(.internal, "Out of memory.") }
+    unsafe self.connection = connection
+    guard unsafe cpostgres_is_open(connection) != 0 else {
+      let reason = unsafe PostgresProblem.plain(String(cString: cpostgres_message(connection)))
+      unsafe cpostgres_close(connection)
+      throw Self.refusal(reason, address)
+    }
+  }
+
+  deinit { unsafe cpostgres_close(connection) }
+
+  /// libpq reports a refused connection by a sentence alone.
+  private static func refusal(_ reason: String, _ address: PostgresAddress) -> Problem {
+    if reason.contains("session is read-only") || reason.contains("hot standby mode") {
+      return PostgresProblem.readOnly(address.text)
+    }
+    if reason.contains("authentication failed") || reason.contains("no password supplied")
+      || reason.contains("permission denied")
+      || reason.contains("role \"") && reason.contains("does not exist")
+      || reason.contains("no pg_hba.conf entry")
+    {
+      return PostgresProblem.problem("28000", reason, address)
+    }
+    if reason.contains("database \"") && reason.contains("does not exist") {
+      return PostgresProblem.problem("3D000", reason, address)
+    }
+    return PostgresProblem.unreachable(
+      address.text, reason.isEmpty ? "no answer in time" : reason)
+  }
+
+  /// Calls `body` with a list of C strings that ends with a null pointer.
+  private static func withTexts<Result>(
+    _ texts: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Result
+  ) -> Result {
+    let bytes = texts.flatMap { Array($0.utf8) + [0] }.map { CChar(bitPattern: $0) }
+    return unsafe bytes.withUnsafeBufferPointer { buffer in
+      var pointers: [UnsafePointer<CChar>?] = unsafe []
+      var offset = 0
+      for text in texts {
+        unsafe pointers.append(buffer.baseAddress! + offset)
+        offset += text.utf8.count + 1
+      }
+      unsafe pointers.append(nil)
+      return unsafe pointers.withUnsafeBufferPointer { unsafe body($0.baseAddress!) }
+    }
+  }
+}
+
+extension PostgresConnection {
+  var usesTLS: Bool { unsafe cpostgres_uses_tls(connection) != 0 }
+
+  /// The server's version, for example "15.18".
+  var serverVersion: String {
+    let number = unsafe cpostgres_server_version(connection)
+    return "\(number / 10000).\(number % 10000)"
+  }
+
+  func indexed(by index: String) -> String { "" }
+
+  func schema() throws(Problem) -> Int64 {
+    try first("SELECT schema FROM meta WHERE id = 1") { row throws(Problem) in
+      try row.integer(0)
+    } ?? 0
+  }
+
+  func each(
+    _ sql: String, _ values: [SQLValue], _ body: (any Row) throws(Problem) -> Bool
+  ) throws(Problem) {
+    if sql == Meta.selection, let begun {
+      _ = try body(begun)
+      return
+    }
+    let rows = try self.rows(sql, values)
+    keep?(sql, values, rows)
+    for row in rows { guard try body(PostgresRow(path: path, values: row)) else { return } }
+  }
+
+  /// Begins a transaction. Returns `nil`, without one, if there is no store.
+  func begin(_ kind: Kind, by deadline: Deadline) throws(Problem) -> Meta? {
+    self.deadline = deadline
+    let wait = max(1, deadline.millisecondsLeft)
+    let sql =
+      kind == .read
+      ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : "BEGIN"
+    let lock = kind == .read ? "" : " FOR UPDATE"
+    // The limit on idle transactions frees the store from a writer that was stopped.
+    let result = try answer(
+      running: """
+        \(sql); SET LOCAL search_path TO "\(address.schema)";
+        SET LOCAL lock_timeout = \(wait); SET LOCAL idle_in_transaction_session_timeout = 10000;
+        \(Meta.selectionWithSchema)\(lock)
+        """)
+    guard result.state != "42P01", result.state != "3F000" else {
+      rollBack()
+      return nil
+    }
+    do throws(Problem) {
+      try result.requireSuccess(address)
+      guard let row = result.rows.first else {
+        // The tables are there, but no store was made in them yet.
+        rollBack()
+        return nil
+      }
+      let known = PostgresSchema.version
+      guard case .integer(let schema)? = row.last, schema <= known else {
+        throw PostgresProblem.tooNew(path, row.last?.number ?? 0, known)
+      }
+      begun = PostgresRow(path: path, values: row)
+      return try meta()
+    } catch {
+      rollBack()
+      throw error
+    }
+  }
+
+  /// Ends a reading transaction without waiting for the server.
+  func endReading() {
+    end()
+    if unsafe cpostgres_send(connection, "COMMIT") == 0 { isUsable = false }
+  }
+
+  /// Commits, and tells other machines the new revision. Throws `unreachable` if the answer is
+  /// lost, and then the transaction may be committed or not.
+  func commit(announcing revision: Int64?) throws(Problem) {
+    end()
+    let notice = revision.map { "SELECT pg_notify('\(address.schema)', '\($0)'); " } ?? ""
+    let result = try answer(running: "\(notice)COMMIT")
+    if result.state != nil { rollBack() }
+    try result.requireSuccess(address)
+  }
+
+  /// Ends a transaction without its changes.
+  func rollBack() {
+    end()
+    guard isUsable else { return }
+    if (try? answer(running: "ROLLBACK")) == nil { isUsable = false }
+  }
+
+  private func end() {
+    begun = nil
+    keep = nil
+    keepSnapshot = nil
+  }
+
+  /// Passes the row of `meta` on, which `begin` has read.
+  func keepMeta() {
+    if let begun { keep?(Meta.selection, [], [begun.values]) }
+  }
+
+  /// Runs one statement outside a transaction. It must name its schema.
+  func alone(
+    _ sql: String, _ values: [SQLValue], by deadline: Deadline
+  ) throws(Problem) -> [[SQLValue]] {
+    self.deadline = deadline
+    return try rows(sql, values)
+  }
+
+  /// Waits for a message of the server. Returns `false` if the connection is lost.
+  func waitForInput(milliseconds: Int32) -> Bool {
+    unsafe cpostgres_wait(connection, milliseconds) >= 0
+  }
+
+  /// Returns the content of the next notification that has arrived.
+  func nextNotification() -> String? {
+    guard let text = unsafe cpostgres_notification(connection) else { return nil }
+    defer { unsafe cpostgres_free(text) }
+    return unsafe String(cString: text)
+  }
+
+  /// Runs statements without parameters in one message.
+  func run(script: String) throws(Problem) {
+    try answer(running: script).requireSuccess(address)
+  }
+
+  private func rows(_ sql: String, _ values: [SQLValue]) throws(Problem) -> [[SQLValue]] {
+    if sql.hasPrefix("UPDATE meta") || sql.hasPrefix("DELETE FROM meta") { begun = nil }
+    var types: [UInt32] = []
+    var lengths: [Int32] = []
+    var bytes: [UInt8] = []
+    for value in values {
+      let (type, content) = value.binary
+      types.append(type)
+      lengths.append(content.map { Int32(clamping: $0.count) } ?? -1)
+      bytes += content ?? []
+    }
+    let text = Self.numbered(sql)
+    let limit = max(1, deadline.millisecondsLeft)
+    let result = try answer(
+      unsafe cpostgres_query(
+        connection, text, Int32(values.count), types, bytes, lengths, limit))
+    try result.requireSuccess(address)
+    changes = result.countChanges
+    countChanges += result.countChanges
+    return result.rows
+  }
+
+  /// Returns the statement with `$1` in place of `?1`.
+  private static func numbered(_ sql: String) -> String {
+    String(
+      decoding: sql.utf8.map { $0 == UInt8(ascii: "?") ? UInt8(ascii: "$") : $0 }, as: UTF8.self)
+  }
+
+  private func answer(running sql: String) throws(Problem) -> PostgresAnswer {
+    let limit = max(1, deadline.millisecondsLeft)
+    return try answer(unsafe cpostgres_run(connection, sql, limit))
+  }
+
+  private func answer(_ result: OpaquePointer?) throws(Problem) -> PostgresAnswer {
+    guard isUsable, let result = unsafe result else {
+      isUsable = false
+      let reason = unsafe PostgresProblem.plain(String(cString: cpostgres_message(connection)))
+      throw PostgresProblem.unreachable(path, reason.isEmpty ? "no answer in time" : reason)
+    }
+    return PostgresAnswer(result)
+  }
+}

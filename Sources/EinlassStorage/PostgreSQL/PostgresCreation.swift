@@ -1,0 +1,64 @@
+internal import Einlass
+internal import EinlassCrypto
+internal import EinlassSystem
+
+/// The creation of a store in PostgreSQL, in one transaction.
+struct PostgresCreation {
+  private let connection: PostgresConnection
+  private let keys: KeySource
+
+  init(_ connection: PostgresConnection, keys: KeySource) {
+    self.connection = connection
+    self.keys = keys
+  }
+
+  /// Makes the tables, unless an operator has made them, and the store with its key. Does nothing
+  /// if another machine has made the store meanwhile.
+  func run() throws(Problem) {
+    let store = Hexadecimal.encode(SecureRandom.bytes(16))
+    let directory = try FileProblem.store { () throws(FileError) in
+      try SafeDirectory.create(keys.location.directory)
+    }
+    let (slot, keyFile) = try keys.create(store: store, storeDirectory: directory)
+    do throws(Problem) {
+      try fill(store, slot, keyFile)
+    } catch {
+      connection.rollBack()
+      throw error
+    }
+  }
+
+  private func fill(
+    _ store: String, _ slot: KeySource.NewSlot, _ keyFile: KeyFile?
+  ) throws(Problem) {
+    let schema = connection.address.schema
+    // The lock keeps two machines from making the same tables at once.
+    try connection.run(script: "BEGIN; SELECT pg_advisory_xact_lock(hashtext('\(schema)'))")
+    let hasTables = try connection.first(
+      "SELECT to_regclass('\"\(schema)\".meta') IS NOT NULL"
+    ) { row throws(Problem) in try row.integer(0) != 0 }
+    if hasTables == true {
+      try connection.run(script: "SET LOCAL search_path TO \"\(schema)\"")
+    } else {
+      try connection.run(script: PostgresSchema.statements(schema))
+    }
+    try connection.run(
+      """
+      INSERT INTO meta (id, schema, store, revision, key_id, encryptions) VALUES (1, ?1, ?2, 0, ?3, 0)
+      ON CONFLICT (id) DO NOTHING
+      """, .integer(PostgresSchema.version), .text(store),
+      .blob(SecureRandom.bytes(StoreKey.idCount)))
+    guard connection.changes > 0 else { return connection.rollBack() }
+    let root = SecureRandom.secret(AuthenticatedEncryption.keyCount)
+    try connection.insert(
+      KeySlot.wrap(
+        root, id: 1, kind: slot.kind, parameters: slot.parameters, salt: slot.salt, store: store,
+        with: slot.secret))
+    // Before the commit, because a store without its key is of no use. A key file that is left by a
+    // failed commit harms nobody.
+    guard try keyFile?.write(slot.secret) ?? true else {
+      throw .storeLocked(path: connection.path)
+    }
+    try connection.commit(announcing: 0)
+  }
+}

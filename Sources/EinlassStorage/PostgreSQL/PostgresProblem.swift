@@ -1,0 +1,72 @@
+internal import Einlass
+
+/// The only place that interprets SQLSTATEs and lost connections.
+enum PostgresProblem {
+  /// Returns the problem for an error of the server.
+  static func problem(_ state: String, _ text: String, _ address: PostgresAddress) -> Problem {
+    let path = address.text
+    return switch state {
+    case "42P01", "3F000": .noDatabaseStore
+    case "25006": readOnly(path)
+    case "42501",
+      _ where state.hasPrefix("28"):
+      .store(
+        .permissions,
+        "The database refuses this to the user of the account store \(path): \(plain(text)). Ask its operator for the rights.",
+        path: path)
+    case "3D000":
+      .store(
+        .refused,
+        "The database of the account store \(path) does not exist. Create it, or correct the address.",
+        path: path)
+    case "53100":
+      .store(
+        .full, "The database server of the account store \(path) has no space left on its disk.",
+        path: path)
+    case "55P03", "57014", "40P01", "40001":
+      .store(
+        .locked, "Another machine keeps the account store \(path) locked. Try again.", path: path)
+    // Our statements are valid, so a wrong name, type or row means a changed schema.
+    case _ where state.hasPrefix("42") || state.hasPrefix("22") || state.hasPrefix("23"):
+      .damaged(path, "SQLSTATE \(state)")
+    default: unreachable(path, "the server answered SQLSTATE \(state), \(plain(text))")
+    }
+  }
+
+  /// The connection cannot be made, or was lost. Nothing is known about a statement that was sent.
+  static func unreachable(_ path: String, _ reason: String) -> Problem {
+    .store(
+      .unreachable,
+      "The database of the account store \(path) can't be reached: \(reason). Check the server and the network, and try again.",
+      path: path)
+  }
+
+  static func readOnly(_ path: String) -> Problem {
+    .store(
+      .readOnly,
+      "The database of the account store \(path) can't be written, because it is a standby or read-only. Name the primary server in the address.",
+      path: path)
+  }
+
+  static func tooNew(_ path: String, _ found: Int64, _ known: Int64) -> Problem {
+    .store(
+      .tooNew,
+      "The account store \(path) is from a newer einlass (schema \(found), this einlass knows \(known)). Update einlass.",
+      path: path)
+  }
+
+  /// Returns one line without control characters.
+  static func plain(_ text: String) -> String {
+    var kept = ""
+    for scalar in text.unicodeScalars.prefix(300) {
+      kept.unicodeScalars.append(0x20..<0x7F ~= scalar.value ? scalar : " ")
+    }
+    while kept.last == " " { kept.removeLast() }
+    return kept
+  }
+}
+
+extension Problem {
+  /// The tables are missing, because no machine has stored anything yet.
+  static let noDatabaseStore = Problem(.internal, "There is no account store in the database yet.")
+}

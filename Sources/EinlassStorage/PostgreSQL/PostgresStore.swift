@@ -1,0 +1,147 @@
+internal import Einlass
+internal import EinlassCrypto
+internal import EinlassSystem
+
+/// The store in PostgreSQL within one process: one connection, which all threads share, and the
+/// rows that are kept for requests that must not wait.
+final class PostgresStore: SharedStore {
+  let address: PostgresAddress
+  let kept = KeptRows()
+  private let keys: KeySource
+  private let opened = Lock<PostgresConnection?>(nil)
+
+  init(_ address: PostgresAddress, keys: KeySource) {
+    self.address = address
+    self.keys = keys
+  }
+
+  var nothingThere: Problem {
+    .store(.refused, "There is no account store at \(address.text) yet.", path: address.text)
+  }
+
+  func read(
+    _ patience: AccountStore.Patience, _ body: (any StoreReader) throws(Problem) -> Void
+  ) throws(Problem) {
+    if let snapshot = kept.snapshot, let snapshot { return try body(snapshot) }
+    let isThere: Void? = try read(patience, withKey: false) { store throws(Problem) in
+      let snapshot = try store.connection.smallSnapshot()
+      (store.connection as? PostgresConnection)?.keepSnapshot?(snapshot)
+      if let snapshot { try body(snapshot) } else { try body(store) }
+    }
+    if isThere == nil { try body(AccountStore.Snapshot()) }
+  }
+
+  func read<Result>(
+    _ patience: AccountStore.Patience, withKey needsKey: Bool,
+    _ body: (OpenStore) throws(Problem) -> Result
+  ) throws(Problem) -> Result? {
+    try keys.supplying(needsKey, patience) { deadline throws(Problem) in
+      if let result = try readKept(body) { return result }
+      guard patience != .none else { throw .storeLocked(path: address.text) }
+      return try alone(by: deadline) { connection throws(Problem) in
+        let era = kept.era
+        guard let meta = try connection.begin(.read, by: deadline) else { return nil }
+        kept.note(meta.revision)
+        connection.keep = { [kept] in kept.keep($0, $1, $2, at: meta.revision, in: era) }
+        connection.keepSnapshot = { [kept] in kept.keep($0, at: meta.revision, in: era) }
+        connection.keepMeta()
+        do throws(Problem) {
+          let result = try body(OpenStore(connection: connection, keys: keys))
+          connection.endReading()
+          return result
+        } catch {
+          connection.rollBack()
+          throw error
+        }
+      }
+    }
+  }
+
+  /// Returns the result of `body` on the kept rows, or `nil` if they are not enough.
+  private func readKept<Result>(
+    _ body: (OpenStore) throws(Problem) -> Result
+  ) throws(Problem) -> Result? {
+    guard let database = KeptDatabase(kept, path: address.text) else { return nil }
+    do throws(Problem) {
+      let result = try body(OpenStore(connection: database, keys: keys))
+      return database.isIncomplete ? nil : result
+    } catch {
+      guard database.isIncomplete else { throw error }
+      return nil
+    }
+  }
+
+  /// A write never runs with `Patience.none`, because the network has to be waited for.
+  func change<Result>(
+    _ patience: AccountStore.Patience, makesStore: Bool, withKey needsKey: Bool,
+    leavingNoTrace: Bool, _ body: (OpenStore) throws(Problem) -> Result
+  ) throws(Problem) -> Result? {
+    guard patience != .none else { throw .storeLocked(path: address.text) }
+    return try keys.supplying(needsKey || makesStore, patience) { deadline throws(Problem) in
+      try alone(by: deadline) { connection throws(Problem) in
+        var begun = try connection.begin(.write, by: deadline)
+        if begun == nil, makesStore {
+          try PostgresCreation(connection, keys: keys).run()
+          begun = try connection.begin(.write, by: deadline)
+        }
+        guard let before = begun else { return nil }
+        do throws(Problem) {
+          let result = try body(OpenStore(connection: connection, keys: keys))
+          let after = try connection.meta()
+          let isChanged = after != before
+          try connection.commit(announcing: isChanged ? after.revision : nil)
+          if isChanged { kept.note(after.revision) }
+          return result
+        } catch {
+          connection.rollBack()
+          throw error
+        }
+      }
+    }
+  }
+
+  func auditKey(_ patience: AccountStore.Patience) throws(Problem) -> Secret? {
+    try read(patience, withKey: true) { store throws(Problem) in try store.storeKey().auditKey }
+  }
+
+  /// Runs one statement outside a transaction. Its tables stand behind `schema`.
+  func run(
+    _ sql: String, _ values: SQLValue..., by deadline: Deadline
+  ) throws(Problem) -> [[SQLValue]] {
+    try alone(by: deadline) { connection throws(Problem) in
+      try connection.alone(sql, values, by: deadline)
+    }
+  }
+
+  /// Runs one statement as `run` does, and makes the store first if there is none.
+  func runMakingStore(_ sql: String, _ values: SQLValue...) throws(Problem) -> [[SQLValue]] {
+    let run = { () throws(Problem) in
+      try self.alone(by: AccountStore.Patience.usual.deadline) { connection throws(Problem) in
+        try connection.alone(sql, values, by: AccountStore.Patience.usual.deadline)
+      }
+    }
+    do throws(Problem) { return try run() } catch  where error == .noDatabaseStore {
+      try write(.usual) { _ throws(Problem) in }
+      return try run()
+    }
+  }
+
+  /// Runs `body` with the connection, on one thread at a time. A lost connection is made anew at the
+  /// next use.
+  func alone<Result>(
+    by deadline: Deadline, _ body: (PostgresConnection) throws(Problem) -> Result
+  ) throws(Problem) -> Result {
+    let result = try opened.withLock(by: deadline) { opened throws(Problem) -> Result in
+      if opened?.isUsable != true {
+        opened = nil
+        // The server of a live connection answers in milliseconds, but a new one may take longer.
+        opened = try PostgresConnection(address, by: deadline)
+      }
+      guard let connection = opened else { throw Problem(.internal, "There is no connection.") }
+      defer { if !connection.isUsable { opened = nil } }
+      return try body(connection)
+    }
+    guard let result else { throw .storeLocked(path: address.text) }
+    return result
+  }
+}

@@ -1,0 +1,115 @@
+internal import CPostgres
+internal import Einlass
+public import EinlassSystem
+
+/// A thread that waits for the notifications of other machines on a connection of its own, and
+/// rings at each change.
+///
+/// A pooler in transaction mode drops the notifications without an error. A notification to itself
+/// that does not come back shows this, and then the thread asks for the revision every two seconds.
+/// The thread ends with the process.
+public final class StoreListener: Sendable {
+  private let shared: PostgresStore
+  private let bell: WakeUp
+
+  private static let selfTestMilliseconds: Int32 = 2_000
+  private static let pollMilliseconds: Int32 = 2_000
+  private static let retryMilliseconds: Int32 = 5_000
+
+  /// The number to poll: readable after a change until `clear`.
+  public var number: Int32 { bell.number }
+
+  /// Makes the number unreadable until the next change.
+  public func clear() { bell.clear() }
+
+  init(_ shared: PostgresStore) throws(SystemError) {
+    self.shared = shared
+    bell = try WakeUp()
+    try WorkThread.start("einlass-listen") { [self] in while true { listenOnce() } }
+  }
+
+  /// Listens until the connection is lost.
+  private func listenOnce() {
+    let deadline = Deadline(milliseconds: 10_000)
+    if let connection = try? PostgresConnection(shared.address, by: deadline),
+      let hearsItself = try? connection.listen(by: deadline, Self.selfTestMilliseconds)
+    {
+      shared.kept.setListening(true)
+      // Changes before this moment were not heard.
+      bell.ring()
+      if hearsItself { hear(connection) } else { ask(connection) }
+      shared.kept.setListening(false)
+      bell.ring()
+    }
+    BootTime.pause(milliseconds: Self.retryMilliseconds)
+  }
+
+  private func hear(_ connection: PostgresConnection) {
+    while let revisions = connection.notifications(milliseconds: -1) {
+      guard note(revisions, connection) else { return }
+    }
+  }
+
+  private func ask(_ connection: PostgresConnection) {
+    while let revision = try? connection.revision(), note([revision], connection) {
+      BootTime.pause(milliseconds: Self.pollMilliseconds)
+    }
+  }
+
+  /// Rings for news. Returns `false` if the connection is lost.
+  private func note(_ revisions: [Int64], _ connection: PostgresConnection) -> Bool {
+    let news = revisions.filter { shared.kept.note($0) }
+    guard !news.isEmpty else { return true }
+    // The added providers are read when their number has changed, on a path that must not wait for
+    // it.
+    guard let overlay = try? connection.overlayNumber() else { return false }
+    shared.kept.overlay = overlay
+    bell.ring()
+    return true
+  }
+}
+
+extension PostgresConnection {
+  /// Listens to the store's channel. Returns whether a notification to itself comes back in time.
+  fileprivate func listen(
+    by deadline: Deadline, _ milliseconds: Int32
+  ) throws(Problem) -> Bool {
+    _ = try alone("LISTEN \"\(address.schema)\"", [], by: deadline)
+    _ = try alone("SELECT pg_notify(?1, '')", [.text(address.schema)], by: deadline)
+    let end = Deadline(milliseconds: Int(milliseconds))
+    while end.millisecondsLeft > 0 {
+      guard let heard = notifications(milliseconds: end.millisecondsLeft) else {
+        throw PostgresProblem.unreachable(path, "the connection was lost")
+      }
+      if !heard.isEmpty { return true }
+    }
+    return false
+  }
+
+  /// Waits for notifications and returns their revisions, 0 for one to itself; `nil` if the
+  /// connection is lost.
+  fileprivate func notifications(milliseconds: Int32) -> [Int64]? {
+    guard waitForInput(milliseconds: milliseconds) else { return nil }
+    var revisions: [Int64] = []
+    while let text = nextNotification() { revisions.append(Int64(text) ?? 0) }
+    return revisions
+  }
+
+  /// Returns 0 if there is no store.
+  fileprivate func revision() throws(Problem) -> Int64 {
+    try number("SELECT revision FROM \"\(address.schema)\".meta")
+  }
+
+  /// Returns 0 if no provider was added.
+  fileprivate func overlayNumber() throws(Problem) -> Int64 {
+    try number("SELECT number FROM \"\(address.schema)\".provider_overlay")
+  }
+
+  private func number(_ sql: String) throws(Problem) -> Int64 {
+    do throws(Problem) {
+      return try alone(sql, [], by: Deadline(milliseconds: 10_000)).first?.first?.number ?? 0
+    } catch  where error == .noDatabaseStore {
+      return 0
+    }
+  }
+}
