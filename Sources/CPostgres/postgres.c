@@ -35,7 +35,7 @@ enum { FIELD_STATE = 'C', FIELD_MESSAGE = 'M' };
   X(int, status, (const cpostgres_connection *))                                                  \
   X(char *, errorMessage, (const cpostgres_connection *))                                         \
   X(int, sslInUse, (cpostgres_connection *))                                                      \
-  X(int, serverVersion, (const cpostgres_connection *))                                           \
+  X(int, backendPID, (const cpostgres_connection *))                                              \
   X(void, finish, (cpostgres_connection *))                                                       \
   X(int, socket, (const cpostgres_connection *))                                                  \
   X(int, setnonblocking, (cpostgres_connection *, int))                                           \
@@ -142,8 +142,8 @@ const char *cpostgres_message(const cpostgres_connection *connection) {
 
 int cpostgres_uses_tls(cpostgres_connection *connection) { return table.sslInUse(connection); }
 
-int cpostgres_server_version(const cpostgres_connection *connection) {
-  return table.serverVersion(connection);
+int cpostgres_backend_number(const cpostgres_connection *connection) {
+  return table.backendPID(connection);
 }
 
 void cpostgres_close(cpostgres_connection *connection) { table.finish(connection); }

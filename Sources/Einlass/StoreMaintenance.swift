@@ -15,6 +15,9 @@ public struct StoreMaintenance: Sendable {
   /// Copies the store to an absolute path without an existing file. The copy does not contain the
   /// key file.
   public var backup: @Sendable (_ path: String, Progress) throws(Problem) -> Backup
+  /// Moves the store to a path or address without a store, and gives the old one another name. The
+  /// key slots stay.
+  public var move: @Sendable (_ place: String, Progress) throws(Problem) -> Moved
   /// Encrypts all sealed values with a new key, atomically.
   public var rotateKey: @Sendable (Progress) throws(Problem) -> Rotation
   /// Adds a key slot, or replaces the one of the same kind. Returns the kinds of all slots. Without
@@ -38,6 +41,7 @@ public struct StoreMaintenance: Sendable {
     status: @escaping @Sendable (AccountStore.Patience) throws(Problem) -> Status,
     check: @escaping @Sendable (Progress) throws(Problem) -> Check,
     backup: @escaping @Sendable (String, Progress) throws(Problem) -> Backup,
+    move: @escaping @Sendable (String, Progress) throws(Problem) -> Moved,
     rotateKey: @escaping @Sendable (Progress) throws(Problem) -> Rotation,
     addKeySlot: @escaping @Sendable (String, Secret?) throws(Problem) -> [String],
     removeKeySlot: @escaping @Sendable (String) throws(Problem) -> [String],
@@ -48,6 +52,7 @@ public struct StoreMaintenance: Sendable {
     self.status = status
     self.check = check
     self.backup = backup
+    self.move = move
     self.rotateKey = rotateKey
     self.addKeySlot = addKeySlot
     self.removeKeySlot = removeKeySlot
@@ -61,6 +66,7 @@ public struct StoreMaintenance: Sendable {
     self.init(
       status: { _ throws(Problem) in throw problem }, check: { _ throws(Problem) in throw problem },
       backup: { _, _ throws(Problem) in throw problem },
+      move: { _, _ throws(Problem) in throw problem },
       rotateKey: { _ throws(Problem) in throw problem },
       addKeySlot: { _, _ throws(Problem) in throw problem },
       removeKeySlot: { _ throws(Problem) in throw problem })
@@ -94,10 +100,46 @@ extension StoreMaintenance {
     public var isMemoryLocked = Secret.isLocked
     /// The version of SQLite; `nil` for a store in memory.
     public var sqlite: String?
+    /// The server of a store in PostgreSQL.
+    public var database: Database?
 
     public init(path: String? = nil, protection: String) {
       self.path = path
       self.protection = protection
+    }
+  }
+
+  /// The facts about a database server that decide what it promises.
+  public struct Database: Sendable, Equatable {
+    /// Whether a standby has each change before it counts as stored.
+    public enum Standby: String, Sendable, CaseIterable {
+      /// There is no standby.
+      case none
+      /// A promotion may lose the last changes.
+      case asynchronous
+      case synchronous
+    }
+
+    public var version: String
+    /// Whether a change that counts as stored survives a crash of the server.
+    public var isDurable: Bool
+    public var standby: Standby
+    public var usesTLS: Bool
+    /// Whether a pooler stands between einlass and the server.
+    public var isPooled: Bool
+    /// The server's wall clock, in seconds since 1970.
+    public var time: UnixTime
+
+    public init(
+      version: String, isDurable: Bool, standby: Standby, usesTLS: Bool, isPooled: Bool,
+      time: UnixTime
+    ) {
+      self.version = version
+      self.isDurable = isDurable
+      self.standby = standby
+      self.usesTLS = usesTLS
+      self.isPooled = isPooled
+      self.time = time
     }
   }
 
@@ -157,6 +199,22 @@ extension StoreMaintenance {
     public init(path: String, countBytes: Int64) {
       self.path = path
       self.countBytes = countBytes
+    }
+  }
+
+  /// The result of a move.
+  public struct Moved: Sendable, Equatable {
+    /// The path or address of the store now.
+    public var path: String
+    /// The name of the old store: a path, or a schema of its database.
+    public var former: String
+    /// The number of rows that were moved and compared.
+    public var countRows: Int
+
+    public init(path: String, former: String, countRows: Int) {
+      self.path = path
+      self.former = former
+      self.countRows = countRows
     }
   }
 

@@ -62,6 +62,7 @@ extension Server {
       storeStatus(self),
       storeCheck(self).unlocking(self),
       storeBackup(self),
+      storeMove(self),
       storeRotateKey(self).unlocking(self),
     ]
     let testMethods = advanceClock.map {

@@ -139,6 +139,16 @@ extension SafeDirectory {
     try synchronize()
   }
 
+  /// Gives a file another name, durably. Throws `taken` if there is a file of that name.
+  public func rename(_ name: String, to other: String) throws(FileError) {
+    let result = unsafe csystem_rename_new(descriptor, name, other)
+    guard result == 0 else {
+      throw result == EEXIST
+        ? .taken(path(of: other)) : FileError(.system(result), path: path(of: other))
+    }
+    try synchronize()
+  }
+
   private func synchronize(_ name: String) throws(FileError) {
     let opened = try open(name, flags: O_RDONLY)
     defer { close(opened) }

@@ -199,6 +199,7 @@ def live(session, canaries, provider, folder):
             session.call(method, account=account)
     assert session.call("audit.list")["entries"]
     session.call("audit.prune", before=1)
+    assert isinstance(session.call("store.move", to=str(folder / "moved.db")), dict)
     return reasons
 
 

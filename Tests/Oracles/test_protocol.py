@@ -163,6 +163,7 @@ def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_pat
     assert stored.call("accounts.import", path=str(tmp_path / "accounts"))["alreadyThere"] == 1
     assert stored.call("store.addKeySlot", kind="passphrase")["slots"] == ["keyfile", "passphrase"]
     assert stored.call("store.removeKeySlot", kind="keyfile")["slots"] == ["passphrase"]
+    assert stored.call("store.move", to=str(tmp_path / "moved.db"))["rows"] > 0
 
     expected = {method["name"] for method in DOCUMENT["methods"]
                 if method["x-direction"] == "clientToServer" and "result" in method}

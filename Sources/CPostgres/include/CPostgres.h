@@ -38,8 +38,8 @@ int cpostgres_is_open(const cpostgres_connection *connection);
 const char *cpostgres_message(const cpostgres_connection *connection);
 /// Returns whether the connection is encrypted by TLS.
 int cpostgres_uses_tls(cpostgres_connection *connection);
-/// Returns the server's version, for example 150018.
-int cpostgres_server_version(const cpostgres_connection *connection);
+/// Returns the process id of the server's end, or the number that a pooler tells in its place.
+int cpostgres_backend_number(const cpostgres_connection *connection);
 void cpostgres_close(cpostgres_connection *connection);
 
 /// Sends statements without parameters and does not wait for their end. The next query waits for

@@ -95,6 +95,10 @@ struct Doctor: ServerCommand {
       ]
     }
     let path = status["path"]?.plain ?? "only in memory"
+    if let database = status["database"]?.object {
+      return [Finding("store", .well, path)] + Self.promises(of: database)
+        + (try contents(console, slots: status["slots"]?.plain ?? "unknown"))
+    }
     if let holder = try lastingHolder(status, console) {
       return [
         Finding(
@@ -112,6 +116,44 @@ struct Doctor: ServerCommand {
         : Finding("store", .well, path)
     ] + openFolders(above: status["path"]?.string)
       + (try contents(console, slots: status["slots"]?.plain ?? "unknown"))
+  }
+
+  /// Finds what the database server does not promise.
+  private static func promises(of database: JSONObject) -> [Finding] {
+    var findings: [Finding] = []
+    if database["durable"]?.bool == false {
+      findings.append(
+        Finding(
+          "database", .notable,
+          "a crash of the server can lose the last changes, and with them the only refresh token of an account",
+          NextStep(
+            "Ask its operator to set fsync, full_page_writes and synchronous_commit to on.")))
+    }
+    if database["standby"]?.string == "asynchronous" {
+      findings.append(
+        Finding(
+          "database", .notable,
+          "its standby is asynchronous, so a promotion can lose the last refreshed tokens",
+          NextStep("Ask its operator to set synchronous_standby_names.")))
+    }
+    if database["pooled"]?.bool == true {
+      findings.append(
+        Finding(
+          "database", .well,
+          "a pooler stands before it; in transaction mode changes by others are seen after 2 s"))
+    }
+    if let offset = database["clockOffset"]?.int64, abs(offset) > 5 {
+      findings.append(
+        Finding(
+          "database", .notable,
+          "its clock is \(abs(offset)) s \(offset > 0 ? "ahead of" : "behind") this machine's",
+          NextStep("Let a time service set both clocks.")))
+    }
+    guard findings.isEmpty else { return findings }
+    let tls = database["tls"]?.bool == true ? "encrypted" : "on this machine"
+    return [
+      Finding("database", .well, "PostgreSQL \(database["version"]?.plain ?? ""), \(tls)")
+    ]
   }
 
   /// Returns the process that has kept the store locked for a second, which is longer than a change

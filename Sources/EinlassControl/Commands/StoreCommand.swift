@@ -5,9 +5,10 @@ internal import EinlassSystem
 /// `einlassctl store`.
 struct StoreCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "store", abstract: "The file with the accounts and credentials.",
+    commandName: "store", abstract: "The file or database with the accounts and credentials.",
     subcommands: [
-      StoreStatus.self, StoreCheck.self, StoreBackup.self, StoreRotateKey.self, StoreSlots.self,
+      StoreStatus.self, StoreCheck.self, StoreBackup.self, StoreMove.self, StoreRotateKey.self,
+      StoreSlots.self,
     ], defaultSubcommand: StoreStatus.self)
 }
 
@@ -37,6 +38,7 @@ struct StoreStatus: ServerCommand {
       ),
       ("writable", status["readOnly"]?.bool.map { $0 ? "no" : "yes" }),
       ("key uses", status["keyUses"]?.plain),
+      ("PostgreSQL", status["database"]?["version"]?.plain),
       ("SQLite", status["sqlite"]?.string?.split(separator: " ").first.map { String($0) }),
     ]
   }
@@ -104,6 +106,53 @@ struct StoreBackup: ServerCommand {
         "Copied to \(clean(result["path"]?.plain ?? path))\(bytes).",
         "The copy does not contain the key: keep the key too, in another place.",
       ])
+  }
+}
+
+/// `einlassctl store move`.
+struct StoreMove: ServerCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "move", abstract: "Move it to another file or into a database.",
+    discussion: """
+      Everything is copied as it is, sealed, and compared; the key and its slots stay the same. The \
+      old store gets another name, because the same tokens must not be used from two stores.
+
+      EXAMPLE: einlassctl store move 'postgresql://db.example.com/signin?einlass_store=team'
+      EXAMPLE: einlassctl store move 'postgresql://db.example.com/signin' ~/accounts.db
+      """)
+
+  @Argument(
+    help: ArgumentHelp(
+      "The store (default: your own, or that of --store), then the new place.",
+      valueName: "from> <to"))
+  var places: [String] = []
+
+  @OptionGroup var server: ServerOptions
+
+  func validate() throws {
+    guard (1...2).contains(places.count) else {
+      throw ValidationError("Name the new place, or the store and the new place.")
+    }
+  }
+
+  mutating func begins() throws(Failure) -> Bool {
+    if places.count == 2 { server.store = try Self.place(places.removeFirst()) }
+    return true
+  }
+
+  func run(with console: Console) throws(Failure) {
+    let result = try console.call("store.move", ["to": .string(try Self.place(places[0]))])
+    try console.report(
+      .object(result),
+      [
+        "Moved \(counted(result["rows"], "row")) to \(clean(result["path"]?.plain ?? places[0])).",
+        "The old store is kept as \(clean(result["former"]?.plain ?? "")). Delete it when the new one works.",
+        "Name the new store as store in the configuration file, then start your editors again.",
+      ])
+  }
+
+  private static func place(_ text: String) throws(Failure) -> String {
+    text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") ? text : try absolute(text)
   }
 }
 

@@ -30,17 +30,41 @@ func storeStatus(_ server: Server) -> Method {
           "keyUses", .count, "The number of values sealed with the key; the limit is 2^31."),
         .required("memoryLocked", .boolean, "Whether keys in memory are kept out of swap files."),
         .optional("sqlite", .string(maxBytes: nil), "Version of the database library."),
+        .optional("database", database, "The server of a store in PostgreSQL."),
       ]),
       reasons: ["accountStoreFailure"]),
     .immediate { _, _, deadline throws(RPCError) in
       try server.withStore(by: deadline) { patience throws(Problem) in
-        JSONValue(try server.store.maintenance.status(patience))
+        JSONValue(
+          try server.store.maintenance.status(patience), now: server.einlass.effects.now())
       }
     })
 }
 
+private let database = Schema.object([
+  .required("version", .string(maxBytes: nil), "The version of PostgreSQL."),
+  .required("durable", .boolean, "Whether a stored change survives a crash of the server."),
+  .required(
+    "standby", .string(maxBytes: nil),
+    "none, asynchronous (a promotion may lose the last changes) or synchronous."),
+  .required("tls", .boolean, "Whether the connection is encrypted by TLS."),
+  .required("pooled", .boolean, "Whether a pooler stands before the server."),
+  .required(
+    "clockOffset", .integer(Int64(Int32.min)...Int64(Int32.max)),
+    "The seconds by which its clock is ahead of this machine's."),
+])
+
 extension JSONValue {
-  fileprivate init(_ status: StoreMaintenance.Status) {
+  fileprivate init(_ database: StoreMaintenance.Database, now: UnixTime) {
+    self = .object([
+      "version": .string(database.version), "durable": .bool(database.isDurable),
+      "standby": .string(database.standby.rawValue), "tls": .bool(database.usesTLS),
+      "pooled": .bool(database.isPooled),
+      "clockOffset": JSONValue(max(Int64(Int32.min), min(Int64(Int32.max), database.time - now))),
+    ])
+  }
+
+  fileprivate init(_ status: StoreMaintenance.Status, now: UnixTime) {
     self = .object(
       JSONObject(present: [
         "path": status.path.map(JSONValue.string), "exists": .bool(status.exists),
@@ -51,6 +75,7 @@ extension JSONValue {
         "journalBytes": JSONValue(status.journalBytes), "readOnly": .bool(status.isReadOnly),
         "holder": status.holder.map { JSONValue(Int64($0)) }, "keyUses": JSONValue(status.keyUses),
         "memoryLocked": .bool(status.isMemoryLocked), "sqlite": status.sqlite.map(JSONValue.string),
+        "database": status.database.map { JSONValue($0, now: now) },
       ]))
   }
 }

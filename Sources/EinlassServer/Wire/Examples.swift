@@ -188,6 +188,9 @@ private let conversation = #"""
   store.backup
   -> {"path":"/home/ada/store.db"}
   <- {"path":"/home/ada/store.db","bytes":65536,"includesKey":false}
+  store.move
+  -> {"to":"postgresql://db.example.com/signin?einlass_store=team"}
+  <- {"path":"postgresql://db.example.com/signin?einlass_store=team","former":"/home/ada/.local/share/einlass/store.db.moved","rows":12}
   store.rotateKey
   -> {}
   <- {"sealedValues":2,"slots":["keyfile"],"droppedSlots":[]}

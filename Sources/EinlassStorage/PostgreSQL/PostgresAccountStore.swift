@@ -6,7 +6,7 @@ public import EinlassSystem
 /// Start with `PostgresStore.swift` for reading and writing, `PostgresSchema.swift` for the tables,
 /// and `PostgresLeases.swift` for the one refresh at a time.
 public final class PostgresAccountStore: Sendable {
-  private let shared: PostgresStore
+  let shared: PostgresStore
   private let keys: KeySource
 
   /// Returns whether a store option names a database server and not a file.
@@ -73,8 +73,14 @@ extension StoreMaintenance {
     .ofDatabase(
       shared, keys: keys,
       status: { patience throws(Problem) in
+        guard patience != .none else { throw .storeLocked(path: shared.address.text) }
         let found = try shared.read(patience) { store throws(Problem) in try store.status() }
-        return found ?? Status(path: shared.address.text, protection: keys.kind.rawValue)
+        var status = found ?? Status(path: shared.address.text, protection: keys.kind.rawValue)
+        try shared.alone(by: patience.deadline) { connection throws(Problem) in
+          status.database = try connection.facts(by: patience.deadline)
+          status.databaseBytes = try connection.countBytes(by: patience.deadline)
+        }
+        return status
       },
       backup: { _, _ throws(Problem) in
         throw .store(

@@ -63,6 +63,8 @@ struct PostgresRow: Row {
     return bytes
   }
 
+  func value(_ column: Int32) -> SQLValue { values[Int(column)] }
+
   private var wrongType: Problem { .damaged(path, "a column has the wrong type") }
 }
 

@@ -107,11 +107,8 @@ internal import EinlassSystem
 extension PostgresConnection {
   var usesTLS: Bool { unsafe cpostgres_uses_tls(connection) != 0 }
 
-  /// The server's version, for example "15.18".
-  var serverVersion: String {
-    let number = unsafe cpostgres_server_version(connection)
-    return "\(number / 10000).\(number % 10000)"
-  }
+  /// The process id that the other end has told at the beginning.
+  var backendNumber: Int32 { unsafe cpostgres_backend_number(connection) }
 
   func indexed(by index: String) -> String { "" }
 

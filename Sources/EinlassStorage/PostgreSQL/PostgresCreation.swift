@@ -28,9 +28,35 @@ struct PostgresCreation {
     }
   }
 
-  private func fill(
-    _ store: String, _ slot: KeySource.NewSlot, _ keyFile: KeyFile?
-  ) throws(Problem) {
+  /// Makes a store of the rows that `fill` inserts.
+  func run<Result>(
+    filledBy fill: (any Database) throws(Problem) -> Result
+  ) throws(Problem) -> Result {
+    do throws(Problem) {
+      try makeTables()
+      guard try connection.first(Meta.selection, read: { _ in true }) == nil else {
+        throw Problem.store(
+          .refused, "There is a store at \(connection.path) already. Name another place.",
+          path: connection.path)
+      }
+      let result = try fill(connection)
+      for table in ["account", "\"user\""] {
+        try connection.run(
+          """
+          SELECT setval(pg_get_serial_sequence('\(table)', 'position'), max(position))
+          FROM \(table) HAVING max(position) IS NOT NULL
+          """)
+      }
+      try connection.commit(announcing: nil)
+      return result
+    } catch {
+      connection.rollBack()
+      throw error
+    }
+  }
+
+  /// Begins a transaction, and makes the tables in it unless an operator has made them.
+  private func makeTables() throws(Problem) {
     let schema = connection.address.schema
     // The lock keeps two machines from making the same tables at once.
     try connection.run(script: "BEGIN; SELECT pg_advisory_xact_lock(hashtext('\(schema)'))")
@@ -42,6 +68,12 @@ struct PostgresCreation {
     } else {
       try connection.run(script: PostgresSchema.statements(schema))
     }
+  }
+
+  private func fill(
+    _ store: String, _ slot: KeySource.NewSlot, _ keyFile: KeyFile?
+  ) throws(Problem) {
+    try makeTables()
     try connection.run(
       """
       INSERT INTO meta (id, schema, store, revision, key_id, encryptions) VALUES (1, ?1, ?2, 0, ?3, 0)

@@ -19,7 +19,7 @@ enum PostgresSchema {
   private static let tables = """
     CREATE TABLE IF NOT EXISTS meta (
       id bigint PRIMARY KEY CHECK (id = 1),
-      schema bigint NOT NULL,
+      schema bigint NOT NULL DEFAULT \(version),
       store text COLLATE "C" NOT NULL,
       revision bigint NOT NULL,
       key_id bytea NOT NULL,

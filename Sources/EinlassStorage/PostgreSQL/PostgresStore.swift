@@ -19,6 +19,8 @@ final class PostgresStore: SharedStore {
     .store(.refused, "There is no account store at \(address.text) yet.", path: address.text)
   }
 
+  var movedName: String { "\(address.schema)_moved" }
+
   func read(
     _ patience: AccountStore.Patience, _ body: (any StoreReader) throws(Problem) -> Void
   ) throws(Problem) {
@@ -97,6 +99,35 @@ final class PostgresStore: SharedStore {
           throw error
         }
       }
+    }
+  }
+
+  func moveAway<Result>(
+    _ body: (any Database) throws(Problem) -> Result
+  ) throws(Problem) -> Result? {
+    let deadline = Deadline(milliseconds: 600_000)
+    return try alone(by: deadline) { connection throws(Problem) in
+      guard try connection.begin(.write, by: deadline) != nil else { return nil }
+      do throws(Problem) {
+        // Before the copy, because a role without the right must not make a second store.
+        try connection.run("ALTER SCHEMA \"\(address.schema)\" RENAME TO \"\(movedName)\"")
+        try connection.run(script: "SET LOCAL search_path TO \"\(movedName)\"")
+        let result = try body(connection)
+        try connection.commit(announcing: nil)
+        kept.forget()
+        return result
+      } catch {
+        connection.rollBack()
+        throw error
+      }
+    }
+  }
+
+  func receive<Result>(
+    _ fill: (any Database) throws(Problem) -> Result
+  ) throws(Problem) -> Result {
+    try alone(by: Deadline(milliseconds: 600_000)) { connection throws(Problem) in
+      try PostgresCreation(connection, keys: keys).run(filledBy: fill)
     }
   }
 

@@ -43,6 +43,8 @@ protocol Row {
   func integer(_ column: Int32) throws(Problem) -> Int64
   func text(_ column: Int32) throws(Problem) -> String
   func blob(_ column: Int32) throws(Problem) -> [UInt8]
+  /// Returns a column of any type.
+  func value(_ column: Int32) throws(Problem) -> SQLValue
 }
 
 extension Row {

@@ -56,6 +56,15 @@ internal import Einlass
     return unsafe Array(UnsafeRawBufferPointer(start: bytes, count: count))
   }
 
+  func value(_ column: Int32) throws(Problem) -> SQLValue {
+    switch unsafe sqlite3_column_type(statement, column) {
+    case SQLITE_NULL: .null
+    case SQLITE_INTEGER: .integer(try integer(column))
+    case SQLITE_TEXT: .text(try text(column))
+    default: .blob(try blob(column))
+    }
+  }
+
   /// SQLite reports a failed allocation of a column value by a null pointer.
   private var outOfMemory: Problem { SQLiteProblem.problem(SQLITE_NOMEM, path: handle.path) }
 

@@ -40,6 +40,9 @@ extension StoreMaintenance {
         } ?? Check()
       },
       backup: backup,
+      move: { [name = keys.location.path] place, progress throws(Problem) in
+        try StorePlace(name).move(to: StorePlace(place), progress)
+      },
       rotateKey: { progress throws(Problem) in
         let rotation = try shared.change(.usual, withKey: true, leavingNoTrace: true) {
           store throws(Problem) in try store.rotateKey(progress)

@@ -81,6 +81,7 @@ extension StoreMaintenance {
       status: { _ throws(Problem) in memory.withLock { $0.status } },
       check: { _ throws(Problem) in memory.withLock { $0.check } },
       backup: { _, _ throws(Problem) in throw .nothingWritten },
+      move: { _, _ throws(Problem) in throw .nothingWritten },
       rotateKey: { _ throws(Problem) in throw .nothingWritten },
       addKeySlot: { _, _ throws(Problem) in throw .nothingWritten },
       removeKeySlot: { _ throws(Problem) in throw .nothingWritten },

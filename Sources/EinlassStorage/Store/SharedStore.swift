@@ -25,6 +25,20 @@ protocol SharedStore: Sendable {
     leavingNoTrace: Bool, _ body: (OpenStore) throws(Problem) -> Result
   ) throws(Problem) -> Result?
 
+  /// Calls `body` while no other process can write, then takes the store away under another name.
+  /// Returns `nil` if there is no store.
+  func moveAway<Result>(
+    _ body: (any Database) throws(Problem) -> Result
+  ) throws(Problem) -> Result?
+
+  /// The name of the store after `moveAway`.
+  var movedName: String { get }
+
+  /// Makes a store of the rows that `fill` inserts. Throws `refused` if there is a store.
+  func receive<Result>(
+    _ fill: (any Database) throws(Problem) -> Result
+  ) throws(Problem) -> Result
+
   /// Returns the key for naming tokens in the audit trail, or `nil` if there is no store. The key
   /// changes when any process calls `store.rotateKey`.
   func auditKey(_ patience: AccountStore.Patience) throws(Problem) -> Secret?

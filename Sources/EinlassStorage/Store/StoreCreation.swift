@@ -11,22 +11,50 @@ struct StoreCreation {
 
   /// Creates the store and its key. The caller holds the exclusive lock and has found no store.
   func run(in directory: borrowing SafeDirectory) throws(Problem) {
-    let temporary = opening.location.temporaryName
+    let store = Hexadecimal.encode(SecureRandom.bytes(16))
+    try prepare(directory)
+    let (slot, keyFile) = try opening.keys.create(store: store, storeDirectory: directory)
+    try run(in: directory, keyFile, slot.secret) { connection throws(Problem) in
+      let root = SecureRandom.secret(AuthenticatedEncryption.keyCount)
+      try connection.insertMeta(store: store, keyID: SecureRandom.bytes(StoreKey.idCount))
+      try connection.insert(
+        KeySlot.wrap(
+          root, id: 1, kind: slot.kind, parameters: slot.parameters, salt: slot.salt, store: store,
+          with: slot.secret))
+    }
+  }
+
+  /// Creates a store of the rows that `fill` inserts, its key slots among them.
+  func run<Result>(
+    in directory: borrowing SafeDirectory,
+    filledBy fill: (any Database) throws(Problem) -> Result
+  ) throws(Problem) -> Result {
+    try prepare(directory)
+    return try run(in: directory, nil, nil, fill)
+  }
+
+  private func prepare(_ directory: borrowing SafeDirectory) throws(Problem) {
     // Otherwise SQLite would apply the journal of an old store to the new one.
     try directory.requireNoJournal(of: opening.location.name)
-    directory.removeDatabase(temporary)
+    directory.removeDatabase(opening.location.temporaryName)
     // A process that still has an old store open would prevent SQLite from clearing the old index.
     directory.remove(opening.location.name + "-shm")
+  }
+
+  private func run<Result>(
+    in directory: borrowing SafeDirectory, _ keyFile: KeyFile?, _ secret: Secret?,
+    _ fill: (any Database) throws(Problem) -> Result
+  ) throws(Problem) -> Result {
+    let temporary = opening.location.temporaryName
     do throws(Problem) {
-      let store = Hexadecimal.encode(SecureRandom.bytes(16))
-      let (slot, keyFile) = try opening.keys.create(store: store, storeDirectory: directory)
       try FileProblem.store { () throws(FileError) in try directory.createEmpty(temporary) }
-      try fill(directory.path(of: temporary), store: store, slot: slot)
+      let result = try make(directory.path(of: temporary), fill)
       // Written last, so that a full disk does not leave a key file without a store.
-      guard try keyFile?.write(slot.secret) ?? true else {
+      if let keyFile, let secret, try !keyFile.write(secret) {
         throw Problem.storeLocked(path: directory.path(of: opening.location.name))
       }
       try publish(temporary, in: directory, with: keyFile)
+      return result
     } catch {
       directory.removeDatabase(temporary)
       throw error
@@ -48,19 +76,17 @@ struct StoreCreation {
     }
   }
 
-  private func fill(_ path: String, store: String, slot: KeySource.NewSlot) throws(Problem) {
+  private func make<Result>(
+    _ path: String, _ fill: (any Database) throws(Problem) -> Result
+  ) throws(Problem) -> Result {
     let connection = try SQLiteConnection(path: path, access: .readWrite)
     try connection.configure()
     try connection.useWriteAheadLog()
-    let root = SecureRandom.secret(AuthenticatedEncryption.keyCount)
-    try connection.transaction(.write) { () throws(Problem) in
+    let result = try connection.transaction(.write) { () throws(Problem) in
       try opening.migrations.apply(to: connection, from: 0)
-      try connection.insertMeta(store: store, keyID: SecureRandom.bytes(StoreKey.idCount))
-      try connection.insert(
-        KeySlot.wrap(
-          root, id: 1, kind: slot.kind, parameters: slot.parameters, salt: slot.salt, store: store,
-          with: slot.secret))
+      return try fill(connection)
     }
     try connection.closeAfterCheckpoint()
+    return result
   }
 }

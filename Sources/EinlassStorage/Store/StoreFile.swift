@@ -38,6 +38,8 @@ final class StoreFile: SharedStore {
 
   var nothingThere: Problem { location.nothingThere }
 
+  var movedName: String { location.path + ".moved" }
+
   /// Takes a single system call while the store is unchanged.
   func auditKey(_ patience: AccountStore.Patience) throws(Problem) -> Secret? {
     try open(patience, withKey: true) { store, deadline throws(Problem) in
@@ -92,6 +94,46 @@ final class StoreFile: SharedStore {
       let result = try store.change { () throws(Problem) in try body(store) }
       if leavingNoTrace { store.emptyJournal() }
       return result
+    }
+  }
+
+  func moveAway<Result>(
+    _ body: (any Database) throws(Problem) -> Result
+  ) throws(Problem) -> Result? {
+    let moved = location.name + ".moved"
+    return try alone(writing, .usual) { opened, deadline throws(Problem) in
+      opened = nil
+      let opening = StoreOpening(location: location, keys: keys)
+      guard let store = try opening.openExclusive(by: deadline, makesStore: false) else {
+        return nil
+      }
+      defer { store.release() }
+      let directory = try FileProblem.store { () throws(FileError) in
+        try SafeDirectory.create(location.directory)
+      }
+      guard FileStatus.at(directory.path(of: moved)) == nil else {
+        throw .store(
+          .refused,
+          "The name of the old store after the move, \(moved), is taken. Remove that file.",
+          path: directory.path(of: moved))
+      }
+      let result = try store.file.transaction(.write) { () throws(Problem) in
+        try body(store.file)
+      }
+      store.emptyJournal()
+      try FileProblem.store { () throws(FileError) in
+        try directory.rename(location.name, to: moved)
+      }
+      for suffix in ["-wal", "-shm"] { directory.remove(location.name + suffix) }
+      return result
+    }
+  }
+
+  func receive<Result>(
+    _ fill: (any Database) throws(Problem) -> Result
+  ) throws(Problem) -> Result {
+    try alone(writing, .usual) { _, deadline throws(Problem) in
+      try StoreOpening(location: location, keys: keys).receive(by: deadline, fill)
     }
   }
 

@@ -103,6 +103,25 @@ struct StoreOpening {
       connection: connection, identity: try identity(in: directory), lock: lock, keys: keys)
   }
 
+  /// Makes a store of the rows that `fill` inserts. Throws `refused` if there is a store.
+  func receive<Result>(
+    by deadline: Deadline, _ fill: (any Database) throws(Problem) -> Result
+  ) throws(Problem) -> Result {
+    try requireWritable()
+    let directory = try FileProblem.store { () throws(FileError) in
+      try SafeDirectory.create(location.directory)
+    }
+    let path = directory.path(of: location.name)
+    var lock = try FileProblem.store { () throws(FileError) in
+      try FileLock(location.lockName, in: directory)
+    }
+    try lock.acquire(.exclusive, by: deadline, of: path)
+    guard try !exists(in: directory) else {
+      throw .store(.refused, "There is a store at \(path) already. Name another place.", path: path)
+    }
+    return try StoreCreation(self).run(in: directory, filledBy: fill)
+  }
+
   /// Throws `readOnly` or `unsupportedFileSystem` for a store, or the place of a new one, that cannot
   /// be written now.
   func requireWritable() throws(Problem) {

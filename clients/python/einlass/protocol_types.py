@@ -1774,6 +1774,16 @@ class StoreStatusParams(TypedDict):
     """The path of the store, the protection of its key, and its sizes."""
 
 
+class StoreStatusResultDatabase(TypedDict):
+    """The server of a store in PostgreSQL."""
+    version: str
+    durable: bool
+    standby: str
+    tls: bool
+    pooled: bool
+    clockOffset: int
+
+
 class StoreStatusResultAlways(TypedDict):
     exists: bool
     protection: str
@@ -1792,6 +1802,7 @@ class StoreStatusResult(StoreStatusResultAlways, total=False):
     path: str
     holder: int
     sqlite: str
+    database: StoreStatusResultDatabase
 
 
 class StoreCheckParams(TypedDict):
@@ -1824,6 +1835,18 @@ class StoreBackupResult(TypedDict):
     path: str
     bytes: int
     includesKey: bool
+
+
+class StoreMoveParams(TypedDict):
+    """Moves the store to another file or into a database, and compares the two. The old store gets another name, so
+    that no token is used from both."""
+    to: str
+
+
+class StoreMoveResult(TypedDict):
+    path: str
+    former: str
+    rows: int
 
 
 class StoreRotateKeyParams(TypedDict):

@@ -2580,6 +2580,22 @@ export interface AccountsCheckServerResult {
 export interface StoreStatusParams {
 }
 
+/** The server of a store in PostgreSQL. */
+export interface StoreStatusResultDatabase {
+  /** The version of PostgreSQL. */
+  version: string;
+  /** Whether a stored change survives a crash of the server. */
+  durable: boolean;
+  /** none, asynchronous (a promotion may lose the last changes) or synchronous. */
+  standby: string;
+  /** Whether the connection is encrypted by TLS. */
+  tls: boolean;
+  /** Whether a pooler stands before the server. */
+  pooled: boolean;
+  /** The seconds by which its clock is ahead of this machine's. */
+  clockOffset: number;
+}
+
 export interface StoreStatusResult {
   /** The database; missing for one in memory. */
   path?: string;
@@ -2612,6 +2628,8 @@ export interface StoreStatusResult {
   memoryLocked: boolean;
   /** Version of the database library. */
   sqlite?: string;
+  /** The server of a store in PostgreSQL. */
+  database?: StoreStatusResultDatabase;
 }
 
 /** Checks the store: reads all of it and opens every sealed value. */
@@ -2653,6 +2671,24 @@ export interface StoreBackupResult {
   bytes: number;
   /** Always false: keep the key file too, in another place. */
   includesKey: boolean;
+}
+
+/**
+ * Moves the store to another file or into a database, and compares the two. The old store gets another name, so
+ * that no token is used from both.
+ */
+export interface StoreMoveParams {
+  /** An absolute path or a postgresql:// address without a store. */
+  to: string;
+}
+
+export interface StoreMoveResult {
+  /** The path or address of the store now. */
+  path: string;
+  /** The name of the old store now. */
+  former: string;
+  /** The number of rows that were moved and compared. */
+  rows: number;
 }
 
 /** Seals all values with a new key. The key file still opens that key and is not changed. */
@@ -2884,6 +2920,7 @@ export interface Requests {
   "store.status": { params: StoreStatusParams; result: StoreStatusResult };
   "store.check": { params: StoreCheckParams; result: StoreCheckResult };
   "store.backup": { params: StoreBackupParams; result: StoreBackupResult };
+  "store.move": { params: StoreMoveParams; result: StoreMoveResult };
   "store.rotateKey": { params: StoreRotateKeyParams; result: StoreRotateKeyResult };
   "test.advanceClock": { params: TestAdvanceClockParams; result: TestAdvanceClockResult };
 }
