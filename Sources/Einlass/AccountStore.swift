@@ -207,6 +207,9 @@ public struct AccountStore: Sendable {
   /// Throws `accountStoreFailure` with detail `readOnly` if the store cannot be written. Takes no
   /// lock and creates no file.
   public var requireWritable: @Sendable () throws(Problem) -> Void
+  /// Whether the store is behind a network, so that `Patience.none` finds only what this process has
+  /// read.
+  public var isRemote = false
   public var registrations: RegistrationStore
   /// Returns the protection of the key: `keyfile`, `command`, `secretservice`, `passphrase`,
   /// `fd` or `memory`.

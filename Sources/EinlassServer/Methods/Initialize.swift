@@ -58,8 +58,8 @@ func initialize(_ server: Server) -> Method {
         store = ["protection": .string(protection), "revision": JSONValue(changes.revision)]
       } catch {
         let listens = server.session.frontEnd.wantsChangeNotifications
-        // A short process needs no mark of the changes, so it does not wait for the store here.
-        if listens, error.isLockedStore, deadline == nil { return nil }
+        // A short process needs no mark of the changes, so it does not wait for another process here.
+        if listens || server.isStoreRemote, error.isLockedStore, deadline == nil { return nil }
         if listens { server.changes.begin(after: nil) }
         store = ["problem": problemObject(error)]
       }

@@ -22,7 +22,7 @@ internal import EinlassSystem
   private(set) var changes: Int64 = 0
   private(set) var countChanges: Int64 = 0
   /// The end of the current request's patience.
-  var deadline = Deadline.now
+  var deadline: Deadline
   /// Receives each result of a reading transaction.
   var keep: ((String, [SQLValue], [[SQLValue]]) -> Void)?
   /// Receives the snapshot of a small store.
@@ -50,6 +50,7 @@ internal import EinlassSystem
   /// Connects. Throws `refused`, `permissions` or `unreachable`.
   init(_ address: PostgresAddress, by deadline: Deadline) throws(Problem) {
     self.address = address
+    self.deadline = deadline
     let keywords = try address.keywords(environment: Environment.value)
     let opened = unsafe Self.withTexts(keywords.map(\.0)) { names in
       unsafe Self.withTexts(keywords.map(\.1)) { values in

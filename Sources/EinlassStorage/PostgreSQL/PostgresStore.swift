@@ -126,8 +126,10 @@ final class PostgresStore: SharedStore {
   func receive<Result>(
     _ fill: (any Database) throws(Problem) -> Result
   ) throws(Problem) -> Result {
-    try alone(by: Deadline(milliseconds: 600_000)) { connection throws(Problem) in
-      try PostgresCreation(connection, keys: keys).run(filledBy: fill)
+    let deadline = Deadline(milliseconds: 600_000)
+    return try alone(by: deadline) { connection throws(Problem) in
+      connection.deadline = deadline
+      return try PostgresCreation(connection, keys: keys).run(filledBy: fill)
     }
   }
 

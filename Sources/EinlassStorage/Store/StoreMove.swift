@@ -41,22 +41,25 @@ struct StorePlace {
     guard other.name != name else {
       throw .store(.refused, "The store is at \(name) already. Name another place.", path: name)
     }
+    // Read first, because they move away with the tables of a database.
+    let providers = try overlay.read()
+    let lines = try audit.all()
     let count = try shared.moveAway { old throws(Problem) in
       try other.shared.receive { new throws(Problem) in
         try old.copyRows(to: new, progress)
       }
     }
     guard let count else { throw shared.nothingThere }
-    if let text = try overlay.read() { try other.overlay.change { _ in text } }
-    try audit.copy(to: other.audit)
+    if let providers { try other.overlay.change { _ in providers } }
+    for line in lines { try other.audit.append(line, .usual) }
     return StoreMaintenance.Moved(
       path: other.name, former: shared.movedName, countRows: count)
   }
 }
 
 extension AuditLines {
-  /// Appends all lines to another trail, in order.
-  fileprivate func copy(to other: AuditLines) throws(Problem) {
+  /// Returns all lines, oldest first.
+  fileprivate func all() throws(Problem) -> [[UInt8]] {
     var pages: [[Line]] = []
     var position: Position?
     while let page = try part(position, .usual), !page.lines.isEmpty {
@@ -64,7 +67,7 @@ extension AuditLines {
       position = page.lines[0].position
       guard page.hasMore else { break }
     }
-    for line in pages.reversed().joined() { try other.append(line.bytes, .usual) }
+    return pages.reversed().flatMap { $0.map(\.bytes) }
   }
 }
 
