@@ -27,6 +27,16 @@ enum EinlassCommand {
     exit(run(Array(CommandLine.arguments.dropFirst())))
   }
 
+  /// The statements that make the tables of the store of the options.
+  private static func schema(_ options: Options) throws(Wiring.Refusal) -> String {
+    guard let store = options.store, PostgresAccountStore.isAddress(store) else {
+      throw .usage("--dump-schema needs --store with a postgresql:// address")
+    }
+    do throws(Problem) { return try PostgresAccountStore.schema(of: store) } catch {
+      throw .usage(error.message)
+    }
+  }
+
   /// The versions of einlass, of its protocol and of the libraries in use.
   private static func versions(isJSON: Bool) -> String {
     let (sqlite, openSSL) = (SQLiteAccountStore.sqliteVersion, CryptoLibrary.version)
@@ -60,6 +70,7 @@ enum EinlassCommand {
       case .help: return try write(Options.help)
       case .version(let isJSON): return try write(versions(isJSON: isJSON))
       case .dumpProtocol: return try write(Wiring(options).server().protocolDocument.lines)
+      case .dumpSchema: return try write(Self.schema(options))
       case .serve: return try serve(options)
       case .call(let method, let params, let application):
         return try call(method, params, as: application, options)

@@ -7,7 +7,7 @@ struct Options: Equatable {
     case serve
     /// `einlass call [--application NAME] METHOD [JSON]`; `-` reads the JSON from standard input.
     case call(method: String, params: String, application: String?)
-    case help, dumpProtocol
+    case help, dumpProtocol, dumpSchema
     case version(isJSON: Bool)
   }
 
@@ -78,6 +78,7 @@ struct Options: Equatable {
         action = .version(isJSON: rest.first == "--json")
         if rest.first == "--json" { rest.removeFirst() }
       case "--dump-protocol" where inline == nil: action = .dumpProtocol
+      case "--dump-schema" where inline == nil: action = .dumpSchema
       case "call":
         action = try Self.call(&rest)
       default: throw UsageError("unknown argument \(name)")
@@ -152,6 +153,8 @@ extension Options {
            einlass [options] call [--application NAME] METHOD [JSON]
                                                 send one request, print its answer, exit 0 or 1
            einlass --help | --version [--json] | --dump-protocol
+           einlass --store ADDRESS --dump-schema
+                                                print the SQL that makes the tables of this store
 
     Options:
       --store PATH|memory|ADDRESS

@@ -31,6 +31,12 @@ public final class PostgresAccountStore: Sendable {
     shared = PostgresStore(address, keys: keys)
   }
 
+  /// Returns the statements that make the tables of the store at an address. Throws
+  /// `accountStoreFailure` for an address with a wrong name of the store.
+  public static func schema(of address: String) throws(Problem) -> String {
+    PostgresSchema.script(try PostgresAddress(address).schema)
+  }
+
   /// The closures of the store.
   public var accountStore: AccountStore {
     let leases = AccountLeases(postgres: shared)

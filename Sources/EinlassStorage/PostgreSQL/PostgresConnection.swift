@@ -148,6 +148,7 @@ extension PostgresConnection {
         """)
     guard result.state != "42P01", result.state != "3F000" else {
       rollBack()
+      try requireUsage()
       return nil
     }
     do throws(Problem) {
@@ -167,6 +168,17 @@ extension PostgresConnection {
       rollBack()
       throw error
     }
+  }
+
+  /// Throws `permissions` if there is a schema that the role may not use, because its tables look
+  /// missing then.
+  private func requireUsage() throws(Problem) {
+    let rows = try rows(
+      "SELECT has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = ?1",
+      [.text(address.schema)])
+    guard rows.first?.first?.number == 0 else { return }
+    throw PostgresProblem.problem(
+      "42501", "permission denied for schema \(address.schema)", address)
   }
 
   /// Ends a reading transaction without waiting for the server.

@@ -60,14 +60,16 @@ struct PostgresCreation {
     let schema = connection.address.schema
     // The lock keeps two machines from making the same tables at once.
     try connection.run(script: "BEGIN; SELECT pg_advisory_xact_lock(hashtext('\(schema)'))")
+    let hasSchema = try connection.first(
+      "SELECT to_regnamespace('\"\(schema)\"') IS NOT NULL"
+    ) { row throws(Problem) in try row.integer(0) != 0 }
+    // The right to make a schema is needed only without one.
+    if hasSchema != true { try connection.run(script: "CREATE SCHEMA \"\(schema)\"") }
+    try connection.run(script: "SET LOCAL search_path TO \"\(schema)\"")
     let hasTables = try connection.first(
       "SELECT to_regclass('\"\(schema)\".meta') IS NOT NULL"
     ) { row throws(Problem) in try row.integer(0) != 0 }
-    if hasTables == true {
-      try connection.run(script: "SET LOCAL search_path TO \"\(schema)\"")
-    } else {
-      try connection.run(script: PostgresSchema.statements(schema))
-    }
+    if hasTables != true { try connection.run(script: PostgresSchema.tables) }
   }
 
   private func fill(

@@ -7,16 +7,20 @@ enum PostgresSchema {
   /// The number in `meta.schema`. A store with a higher one is of a newer program.
   static let version: Int64 = 1
 
-  /// Makes the schema, unless it is there, and its tables. Texts compare as bytes, as in SQLite.
-  static func statements(_ schema: String) -> String {
+  /// Makes the schema and its tables. For an operator who gives einlass no right to make them.
+  static func script(_ schema: String) -> String {
     """
+    BEGIN;
     CREATE SCHEMA IF NOT EXISTS "\(schema)";
     SET LOCAL search_path TO "\(schema)";
     \(tables)
+    COMMIT;
+
     """
   }
 
-  private static let tables = """
+  /// Makes the tables. Texts compare as bytes, as in SQLite.
+  static let tables = """
     CREATE TABLE IF NOT EXISTS meta (
       id bigint PRIMARY KEY CHECK (id = 1),
       schema bigint NOT NULL DEFAULT \(version),

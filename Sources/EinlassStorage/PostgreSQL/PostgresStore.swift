@@ -111,7 +111,11 @@ final class PostgresStore: SharedStore {
       do throws(Problem) {
         // Before the copy, because a role without the right must not make a second store.
         try connection.run("ALTER SCHEMA \"\(address.schema)\" RENAME TO \"\(movedName)\"")
-        try connection.run(script: "SET LOCAL search_path TO \"\(movedName)\"")
+        // The other place may take its time between two rows.
+        try connection.run(
+          script: """
+            SET LOCAL search_path TO "\(movedName)"; SET LOCAL idle_in_transaction_session_timeout = 0
+            """)
         let result = try body(connection)
         try connection.commit(announcing: nil)
         kept.forget()
