@@ -419,6 +419,45 @@ def test_without_a_color_scheme_it_is_light(desktop, einlass, tmp_path):
     assert brightness(desktop, "Access to GitHub", tmp_path / "shown.png") > 0.6
 
 
+LATE = """
+import sys, threading, gi
+gi.require_version("Gtk", "3.0")
+from gi.repository import GLib, Gtk
+
+class Late(Gtk.Box):
+    places = False
+
+    def do_size_allocate(self, place):
+        self.set_allocation(place)
+        if self.places:
+            Gtk.Box.do_size_allocate(self, place)
+
+def place():
+    late.places = True
+    late.queue_resize()
+
+window, late = Gtk.Window(title="Late"), Late()
+window.add(late)
+late.add(Gtk.Label(label="Placed"))
+window.show_all()
+threading.Thread(target=lambda: sys.stdin.readline() and GLib.idle_add(place), daemon=True).start()
+Gtk.main()
+"""
+
+
+def test_the_eyes_of_these_tests_wait_for_widgets_without_a_place(desktop):
+    """GTK shows a widget after its next layout, which is late on a busy machine."""
+    program = desktop.start(PYTHON, "-c", LATE)
+    try:
+        without = until(lambda: desktop.windows().get("Late"), "no window")
+        assert names(without) == ["Late"] and not without["whole"]
+        threading.Timer(1, lambda: print(file=program.stdin, flush=True)).start()
+        assert names(desktop.window("Late")) == ["Late", "Placed"]
+    finally:
+        program.kill()
+    desktop.gone("Late")
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_ends_by_a_signal(desktop, einlass, number):
     show(desktop, einlass, "Access to GitHub", **ACCESS)

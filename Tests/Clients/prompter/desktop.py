@@ -112,10 +112,14 @@ class Desktop:
         return {window["name"]: window for window in self.look("windows")}
 
     def window(self, title, ready=lambda window: True):
-        """Waits for a window with this title that satisfies `ready`."""
+        """Waits for a window with this title that satisfies `ready`.
+
+        A window is read widget by widget and changes meanwhile, so it counts once a second look finds the same.
+        """
         def look():
             window = self.windows().get(title)
-            return window if window and ready(window) else None
+            seen = window and window["whole"] and ready(window)
+            return window if seen and self.windows().get(title) == window else None
         return until(look, lambda: "\n".join([f"no window {title} as expected:", *map(outline, self.look("windows"))]))
 
     def gone(self, title):

@@ -14,16 +14,30 @@ from gi.repository import Atspi, Gdk, GLib, Gtk  # noqa: E402
 STATES = ("FOCUSABLE", "FOCUSED", "SENSITIVE", "SELECTED", "CHECKED", "EDITABLE")
 
 
+def waits(node, states):
+    """Tells whether a widget will be on the screen after the next layout: it has the size 1 × 1 until then.
+
+    A row out of view is not on the screen either, but has a size. The bar of an area without a need for it has none.
+    """
+    if states.contains(Atspi.StateType.SHOWING) or not states.contains(Atspi.StateType.VISIBLE):
+        return False
+    place = node.get_extents(Atspi.CoordType.WINDOW)
+    return (place.width, place.height) == (1, 1) and node.get_role() != Atspi.Role.SCROLL_BAR
+
+
 def see(node):
-    """Returns a widget on the screen and those inside of it."""
+    """Returns a widget on the screen and those inside of it. `whole`: no widget waits for its place on the screen."""
     states = node.get_state_set()
     seen = {"role": node.get_role_name(), "name": node.get_name(),
             "states": [word.lower() for word in STATES if states.contains(getattr(Atspi.StateType, word))]}
     if node.get_text_iface():
         seen["text"] = Atspi.Text.get_text(node, 0, -1)
     children = [node.get_child_at_index(number) for number in range(node.get_child_count())]
-    seen["children"] = [see(child) for child in children
-                        if child and child.get_state_set().contains(Atspi.StateType.SHOWING)]
+    children = [(child, child.get_state_set()) for child in children if child]
+    seen["children"] = [see(child) for child, states in children if states.contains(Atspi.StateType.SHOWING)]
+    # A row has one of its two pictures on the screen.
+    seen["whole"] = node.get_role() == Atspi.Role.LIST_ITEM or (
+        all(child["whole"] for child in seen["children"]) and not any(waits(*child) for child in children))
     return seen
 
 
