@@ -35,7 +35,6 @@ private let phrases = [
   ("providers.configure", "einlassctl providers configure"),
   ("providers.add", "einlassctl providers add"),
   ("providers.remove", "einlassctl providers remove"),
-  ("store.rotateKey", "einlassctl store rotate-key"),
   ("accounts.export", "einlassctl accounts export"),
   ("with accounts.add", "with einlassctl accounts add"),
   ("from accounts.list", "from einlassctl accounts list"),

@@ -49,7 +49,7 @@ extension Database {
     guard try meta().encryptions <= 1 << 31 - Int64(count) else {
       throw .store(
         .refused,
-        "The key of the account store \(path) has reached its safe number of uses. Rotate it with store.rotateKey.",
+        "The key of the account store \(path) has reached its safe number of uses. Rotate it with einlassctl store rotate-key.",
         path: path)
     }
     try run(
