@@ -5,6 +5,8 @@ from pathlib import Path
 PROTOCOL = Path(__file__).parents[2] / "protocol"
 METHODS = [method["name"] for method in json.loads((PROTOCOL / "openrpc.json").read_text())["methods"]]
 ERRORS = json.loads((PROTOCOL / "errors.json").read_text())["errors"]
+#: The methods that messages name. Clients leave these sentences out, because their next step names a command.
+NAMED = ["access.set", "accounts.list", "accounts.signIn", "providers.configure", "providers.list"]
 
 #: By reason: messages, each with the method of its hint.
 HINTS = {

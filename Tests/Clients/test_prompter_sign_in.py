@@ -276,6 +276,16 @@ def test_the_hint_of_a_failure_leads_to_the_list_of_providers(desktop, home):
     assert code == 0 and output.startswith("a_")
 
 
+def test_no_message_names_a_method(home):
+    home.environment["PYTHONPATH"] = f"{FOLDER}:{PROJECT / 'clients/python'}"
+    messages = [message for _, message, _ in hints.CASES]
+    script = "import json, sys; from einlass_prompter.sign_in import in_words as told; print(json.dumps([*map(told, json.load(sys.stdin))]))"
+    code, output, errors = home.run(PYTHON, "-c", script, input=json.dumps(messages))
+    assert code == 0, errors
+    for message, shown in zip(messages, json.loads(output), strict=True):
+        assert hints.methods_in(shown) == [] and shown.startswith(message.partition(". ")[0]), shown
+
+
 @pytest.mark.parametrize("program, message", [
     ("/nonexistent", "The variable EINLASS names /nonexistent, which is no program. Correct or remove it."),
     ("/bin/true", "einlass ended before it answered."), ("/bin/cat", "einlass did not answer within 10 seconds."),

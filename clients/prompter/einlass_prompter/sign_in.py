@@ -26,6 +26,8 @@ STEPS = {
     "providers.list": "Choose a provider of the list.",
     "providers.configure": "Register the application at the provider, then enter its client id here.",
 }
+#: The methods that messages name. The step has the person's words in their place.
+METHODS = ("access.set", "accounts.list", "accounts.signIn", "providers.configure", "providers.list")
 #: The longest message of a problem, in characters.
 MESSAGE = 1000
 #: The parts of a registration for which there are fields; `redirect` is told to the person.
@@ -264,10 +266,10 @@ class SignIn:
 
 
 def in_words(message: str) -> str:
-    """Returns a message without the sentences that name a method, because the step has the person's words for it."""
+    """Returns a message without the sentences that name one of METHODS."""
     message = re.sub("^The parameter /server ", "The server ", message).replace(", or pass secure: false", "")
     sentences = message.replace(". ", ".\n").split("\n")
-    kept = [sentence for sentence in sentences if not any(name in sentence for name in (*STEPS, "accounts.list"))]
+    kept = [sentence for sentence in sentences if not any(method in sentence for method in METHODS)]
     return " ".join(kept) or message
 
 

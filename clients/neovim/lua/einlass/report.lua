@@ -47,11 +47,14 @@ local CHOICES = {
 }
 local SHOWN = { ["accounts.list"] = "accounts", ["providers.list"] = "providers" }
 
---- Returns a message without the sentences that name a method of CHOICES, because the next step names the command.
+--- The methods that messages name. The next step names the command in their place.
+local METHODS = { "access.set", "accounts.list", "accounts.signIn", "providers.configure", "providers.list" }
+
+--- Returns a message without the sentences that name one of METHODS.
 local function in_words(message)
   message = message:gsub("^The parameter /server ", "The server "):gsub(", or pass secure: false", "")
   local kept = vim.tbl_filter(function(sentence)
-    for method in pairs(CHOICES) do
+    for _, method in ipairs(METHODS) do
       if sentence:find(method, 1, true) then return false end
     end
     return true
