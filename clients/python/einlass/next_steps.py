@@ -98,6 +98,8 @@ def explain(error: EinlassError, options: argparse.Namespace, cancelled: bool = 
         "changeSettings": "Check the registration's client id and secret, and the application's settings at the provider.",
     }.get(str(error.data.get("advice")))
     step = filled(NEXT_STEPS.get(error.reason, "See the message."), error.data, options)
+    if error.data.get("path") == "/server":
+        step = "Name a server of your own with --server. Other providers have none."
     lines.append("   next: " + " ".join(filter(None, [advice, step])))
     for needed in error.data.get("prompts") or []:
         lines.append("         " + answer_in_advance(needed, str(error.data.get("provider") or "PROVIDER"), options))

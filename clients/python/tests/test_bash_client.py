@@ -69,6 +69,10 @@ def test_an_output_that_takes_nothing_is_a_problem(tmp_path):
      ["next: einlassctl access reset bash github"]),
     ({"hint": {"method": "providers.configure", "params": {"provider": "github"}}}, ["--store", "memory"],
      ["next: einlassctl providers configure github --store memory"]),
+    # A server of one's own is named to einlassctl, which asks for it.
+    ({"hint": {"method": "accounts.add", "params": {"provider": "github"}}}, [], ["next: einlassctl sign-in github"]),
+    ({"hint": {"method": "providers.list", "params": {}}}, [], ["next: einlassctl providers list"]),
+    ({"hint": {"method": "access.later", "params": {}}}, [], []),
 ])
 def test_the_next_step_is_that_of_the_hint(tmp_path, hint, options, shown):
     data = {"reason": "accessNotGranted", "provider": "github", **hint}

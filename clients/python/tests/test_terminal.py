@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from einlass import browser, keyboard, questions, terminal
-from einlass.next_steps import NEXT_STEPS
+from einlass import EinlassError, browser, keyboard, questions, terminal
+from einlass.next_steps import NEXT_STEPS, explain
 
 FAKE = f"{sys.executable} {Path(__file__).with_name('fake_server.py')} --flow"
 FOLDER = Path(__file__).parents[1]
@@ -308,6 +308,13 @@ def test_a_problem_shows_the_providers_words_and_the_next_step():
         "   they: status 403, code 64, text Your account is suspended.",
         "   next: " + NEXT_STEPS["accountBanned"],
     ]
+
+
+def test_the_next_step_for_the_parameter_server_is_its_option():
+    data = {"reason": "invalidParams", "retryable": False, "provider": "fcsdk", "path": "/server"}
+    problem = EinlassError(-32602, "invalidParams", data, "The parameter /server is missing.")
+    shown = explain(problem, terminal.parse(["sign-in", "fcsdk"]))
+    assert shown.splitlines()[1:] == ["   next: Name a server of your own with --server. Other providers have none."]
 
 
 def test_a_server_that_is_missing_is_named():
