@@ -667,7 +667,10 @@ NEW is a prompt that has just opened."
           (let ((place (point))
                 (window (display-buffer (current-buffer)
                                         '(display-buffer-at-bottom (window-height . fit-window-to-buffer)))))
-            (when window (set-window-point window place))
+            (when window
+              ;; A window of another buffer keeps its height, and may be too low for the code.
+              (fit-window-to-buffer window nil (window-height window))
+              (set-window-point window place))
             (unless (or (minibufferp (window-buffer)) (not window))
               (select-window window)))
           (redisplay)

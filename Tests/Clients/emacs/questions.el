@@ -169,6 +169,22 @@
       (should-not (get-buffer "*einlass*"))
       (should-not (or sent cancelled)))))
 
+(ert-deftest a-new-sign-in-is-seen-to-its-end-in-a-reused-window ()
+  "A frame of four windows has no room for a fifth one."
+  (split-window-below)
+  (dolist (window (window-list)) (split-window window nil 'below))
+  (let ((einlass--running (questions-connection (car questions-flows))))
+    (unwind-protect
+        (progn
+          (einlass--draw (car questions-flows))
+          (let ((window (get-buffer-window "*einlass*")))
+            (should (= (length (window-list)) 4))
+            (with-current-buffer "*einlass*"
+              (should (>= (window-body-height window) (count-lines (point-min) (point-max)))))))
+      (oset einlass--running prompts nil)
+      (einlass--draw)
+      (delete-other-windows))))
+
 (ert-deftest an-error-shows-words-alone-and-keeps-its-parts ()
   (let ((problem (should-error (einlass--signal '(:code 1007 :message "No." :data (:reason "networkFailure" :host "h")))
                                :type 'einlass-error)))
