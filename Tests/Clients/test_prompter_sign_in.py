@@ -276,6 +276,15 @@ def test_the_hint_of_a_failure_leads_to_the_list_of_providers(desktop, home):
     assert code == 0 and output.startswith("a_")
 
 
+def test_another_einlass_in_python_changes_nothing(home, tmp_path):
+    (tmp_path / "einlass.py").write_text("raise SystemExit('another one')\n")
+    home.environment["PYTHONPATH"] = str(tmp_path)
+    assert home.run(PYTHON, "-c", "import einlass")[2] == "another one\n"
+    del home.environment["DISPLAY"]
+    code, _, errors = home.run("einlass-prompter", "sign-in", "gitlab")
+    assert code == 1 and "no display" in errors
+
+
 def test_no_message_names_a_method(home):
     home.environment["PYTHONPATH"] = f"{FOLDER}:{PROJECT / 'clients/python'}"
     messages = [message for _, message, _ in hints.CASES]
