@@ -64,10 +64,10 @@ export class Einlass {
     const provider = (await this.providers(client)).find((one) => one.id === id);
     if (!provider) throw new Error(`There is no provider ${plain(id)}.`);
     const { documentation, redirect, notes } = provider.setup;
-    const advice = sentences(
+    const steps = sentences(
       documentation && `Register at ${documentation}`, redirect && `with the address ${redirect}`, notes);
     const title = `Your registration at ${plain(provider.name)}`;
-    const clientId = await this.prompts.input(undefined, { title, placeHolder: "Client id", prompt: plain(advice) });
+    const clientId = await this.prompts.input(undefined, { title, placeHolder: "Client id", prompt: plain(steps) });
     if (!clientId) return false;
     const clientSecret = await this.prompts.input(undefined, {
       title, password: true, placeHolder: "Client secret", prompt: "Leave it empty if there is none." });
