@@ -12,7 +12,7 @@ import shlex
 import threading
 import time
 from dataclasses import dataclass
-from typing import Any, Dict, Iterator, Optional, Sequence
+from typing import Any, Dict, Iterator, Optional, Sequence, Tuple
 from urllib.parse import urlsplit
 
 from .client import Client, EinlassError, ServerGone
@@ -111,6 +111,7 @@ class TokenSource:
         self._command = command
         self._client: Optional[Client] = None
         self._lock = threading.Lock()
+        self._late: Tuple[float, str] = (0, "")  # the end of the last start without an answer, and its message
 
     def token(self, address: str, account: Optional[str] = None, timeout: float = 9) -> Token:
         """Returns a valid token for an address, refreshed if needed. `account` is a user name or an id. Raises
@@ -181,8 +182,12 @@ class TokenSource:
         return result
 
     def _started(self, timeout: float) -> Client:
-        """Returns the running einlass. Starts it if there is none."""
+        """Returns the running einlass. Starts it if there is none. A start that fails meanwhile is not repeated, because
+        the requests that wait for it would then wait one after the other."""
+        asked = time.monotonic()
         with self._lock:
+            if self._client is None and asked < self._late[0]:
+                raise EinlassError(0, "timeout", {}, self._late[1])
             if self._client is None:
                 command = list(self._command or [find_einlass()])
                 client = Client(command)
@@ -192,6 +197,7 @@ class TokenSource:
                     client.close()
                     if isinstance(error, TimeoutError):
                         message = f"{command[0]} did not answer within {timeout:g} s. The variable EINLASS names einlass itself."
+                        self._late = time.monotonic(), message
                         raise EinlassError(0, "timeout", {}, message) from None
                     raise
                 self._client = client

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 
 import httpx
@@ -68,6 +69,20 @@ def test_a_program_that_is_no_einlass_is_an_error_and_is_closed(started, command
     assert caught.value.reason == reason
     assert started and all(client.process.returncode is not None for client in started)
     assert reason != "timeout" or "/bin/cat did not answer" in caught.value.message
+
+
+def test_requests_that_wait_for_one_start_fail_with_it(started):
+    with TokenSource("script", ["/bin/cat"]) as source:
+        first = threading.Thread(target=lambda: pytest.raises(EinlassError, source.token, ADDRESS, timeout=2))
+        first.start()
+        while not started:
+            time.sleep(0.01)
+        with pytest.raises(EinlassError, match="did not answer within 2 s"):
+            source.token(ADDRESS, timeout=20)
+        first.join()
+        assert len(started) == 1
+        with pytest.raises(EinlassError, match="did not answer within 0.2 s"):  # a later request tries again
+            source.token(ADDRESS, timeout=0.2)
 
 
 # The einlass that the requests of the bridge share
