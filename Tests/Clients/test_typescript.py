@@ -243,6 +243,16 @@ say(await none.close());
                     f"{fake}-missing cannot be started: spawn {fake}-missing ENOENT", "undefined"]
 
 
+def test_a_program_that_does_not_answer_is_named(program):
+    """It repeats the request, which is no answer."""
+    assert finish(program(START + """
+const einlass = new Client({ command: ["/bin/cat"] });
+const error = await einlass.initialize("tester", {}, 300).catch((error) => error);
+say(error instanceof EinlassError, error.reason, error.message);
+say(await einlass.close());
+""")) == ["true notStarted /bin/cat did not answer within 0.3 s, so it may be another program.", "0"]
+
+
 @pytest.fixture
 def fake(house):
     """Returns a function that writes a program in sh in place of einlass."""

@@ -509,6 +509,12 @@ def test_the_end_of_vs_code_during_the_start_ends_einlass(house, extension, two)
     assert [line for line in host.lines if line.get("kind") == "error"] == []
 
 
+def test_a_program_that_does_not_answer_is_named(house, extension):
+    with Host(house, extension, path="/bin/cat") as host:
+        problem = host.expect(kind="error")
+        assert problem["text"] == "/bin/cat did not answer within 10 s, so it may be another program."
+
+
 def test_a_failed_start_again_is_shown_and_offered_again(house, extension, tmp_path):
     program = tmp_path / "einlass"
     works = f'echo $$ >"{tmp_path}/process"; exec "{house.environment["EINLASS"]}" "$@"'

@@ -35,6 +35,7 @@ export class Client {
   readonly ended: Promise<ServerGone>;
   private readonly prompts: PromptHandlers;
   private readonly log: (line: string) => void;
+  private readonly program: string;
   private readonly child: ChildProcessWithoutNullStreams;
   private readonly calls = new Map<number, Call>();
   private readonly listeners = new Map<string, Set<(params: unknown) => void>>();
@@ -50,6 +51,7 @@ export class Client {
     // A log that fails, at once or later, does not end the program.
     this.log = (line) => void (async () => options.log?.(line))().catch(() => undefined);
     const [program, ...rest] = options.command ?? [findEinlass()];
+    this.program = program;
     // A session of its own, so that Ctrl-C in a terminal reaches only this program, which then closes einlass.
     const child = (this.child = spawn(program, rest, { detached: true, stdio: "pipe" }));
     child.stdin.on("error", () => undefined); // the end of einlass is reported by `ended`
@@ -77,14 +79,24 @@ export class Client {
       .then((code) => this.end(new ServerGone(code, this.lastLog, fault)));
   }
 
-  /** Sends `initialize`. People grant access to the application `name`. Declares the prompts that have a function. */
-  initialize(name: string, more: Partial<InitializeParams> & { title?: string } = {}): Promise<InitializeResult> {
+  /**
+   * Sends `initialize`. People grant access to the application `name`. Declares the prompts that have a function.
+   * Rejects with the reason `notStarted` after `patience` milliseconds, because the program may be another one.
+   */
+  initialize(
+    name: string, more: Partial<InitializeParams> & { title?: string } = {}, patience = 10_000,
+  ): Promise<InitializeResult> {
     const { title, ...members } = more;
-    return this.request("initialize", {
+    const answer = this.request("initialize", {
       protocolVersion: 1, processId: process.pid,
       client: title === undefined ? { name } : { name, title }, ...members,
       capabilities: { prompts: Object.keys(this.prompts).sort() as PromptKind[], ...members.capabilities },
     });
+    const late = pause(patience).then(() => {
+      const message = `${this.program} did not answer within ${patience / 1000} s, so it may be another program.`;
+      throw new EinlassError(0, message, { reason: "notStarted" });
+    });
+    return Promise.race([answer, late]);
   }
 
   /** Sends a request. The promise rejects with an EinlassError. */
