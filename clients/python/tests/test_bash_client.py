@@ -89,6 +89,9 @@ def test_the_next_step_is_that_of_the_hint(tmp_path, hint, options, shown):
     (["--store", "memory"], "einlass", 2, "", "usage: sign-in PROVIDER"),
     (["twitter"], "/nonexistent/einlass", 1, "", "sign-in: /nonexistent/einlass is missing."),
     (["twitter"], "true", 1, "", "sign-in: true ended before it answered."),
+    (["twitter"], "/bin/cat", 1, "", "sign-in: /bin/cat does not answer like einlass. Name einlass in the variable"),
+    (["twitter", "deviceCode", "30"], "sleep", 1, "", "sign-in: sleep does not answer like einlass."),
+    (["twitter", "deviceCode", "hello"], "echo", 1, "", "sign-in: echo does not answer like einlass."),
 ])
 def test_a_wrong_start_is_explained(arguments, binary, code, stdout, stderr):
     done = subprocess.run([SIGN_IN, *arguments], env={**os.environ, "EINLASS": binary},
@@ -120,6 +123,8 @@ for line in sys.stdin:
         send(method="prompt.opened", params={{"prompt": "p_2", "kind": "readTheLeaves"}})
     elif message["method"] == "prompt.answer" and message["params"]["prompt"] == "p_2":
         send(id=2, result=message["params"])
+    else:
+        send(id=message["id"], result={{}})
 """)
     environment = {**os.environ, "EINLASS": sys.executable, "DISPLAY": "", "WAYLAND_DISPLAY": ""}
     done = subprocess.run([SIGN_IN, "github", "deviceCode", server], env=environment, capture_output=True, text=True,
