@@ -18,6 +18,11 @@ struct NextStep: Equatable {
   static let openingTheStore = NextStep(
     "Provide the key or passphrase of this store. Its key slots:", "store", "slots")
 
+  /// The step for a key that a program prints, if the configuration file does not name the program.
+  static let namingTheProgram = NextStep(
+    #"Add the program to that file, such as "keyCommand": ["/usr/bin/pass", "show", "einlass"]. Its place:"#,
+    "doctor")
+
   /// The step for a store on a file system that other machines may have.
   static let localDisk = NextStep(
     "Move it to a disk of this machine, and name it with --store. Programs in containers mount its folder from there, or get the pipe to einlass forwarded."
@@ -31,10 +36,16 @@ struct NextStep: Equatable {
     if message.hasSuffix("correct keyCommand in the configuration file.") {
       return NextStep("Run it in a terminal, then correct keyCommand in the configuration file.")
     }
+    if isAboutUnnamedProgram(message) { return namingTheProgram }
     guard message.hasSuffix("'"), let command = message.split(separator: ": ").last,
       command.hasPrefix("chmod ")
     else { return openingTheStore }
     return NextStep("If nobody else had access, run this and start the command again: \(command)")
+  }
+
+  /// Whether a message misses the program that prints the key.
+  static func isAboutUnnamedProgram(_ message: String) -> Bool {
+    message.hasSuffix("ame it as keyCommand in the configuration file.")
   }
 
   /// Returns the step as one line, with the command ready to be copied.

@@ -184,6 +184,7 @@ extension Refusal {
     case "corrupt" where Self.remedies.contains(where: message.hasSuffix): nil
     case "corrupt": NextStep("Restore a backup.")
     case "keyUnavailable": .opening(message)
+    case "refused" where NextStep.isAboutUnnamedProgram(message): .namingTheProgram
     case "decryptFailed" where data["account"] != nil:
       NextStep("Add that account again:", "accounts", "add", "--replace")
     case "decryptFailed": NextStep("Start the command again with the passphrase of that file.")

@@ -54,6 +54,20 @@ def test_the_key_may_come_by_a_descriptor(tmp_path):
     assert not (tmp_path / "key").exists()
 
 
+def test_a_program_for_the_key_that_is_not_named_is_named_next(two, tmp_path):
+    step = '"keyCommand": ["/usr/bin/pass", "show", "einlass"]. Its place: einlassctl doctor'
+    code, _, errors = run("store", "slots", "add", "command", *two)
+    assert code == 1 and "Name it as keyCommand in the configuration file." in errors and step in errors
+    (tmp_path / "printed").write_text("a1" * 32)
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({"keyCommand": ["/bin/cat", str(tmp_path / "printed")]}))
+    config.chmod(0o600)
+    assert run("store", "slots", "add", "command", *two, "--config", str(config))[0] == 0
+    assert run("store", "slots", "remove", "keyfile", "--yes", *two, "--config", str(config))[0] == 0
+    code, output, errors = run("store", "check", *two)
+    assert code == 1 and "name it as keyCommand in the configuration file" in output and step in errors
+
+
 def test_key_slots_are_listed_added_and_removed(two):
     assert run("store", "slots", *two)[:2] == (0, "keyfile\n")
     assert run("store", "slots", "list", "--json", *two)[1] == '{"slots":["keyfile"]}\n'
