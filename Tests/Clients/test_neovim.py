@@ -118,6 +118,14 @@ require("einlass").report(require("einlass.rpc").problem(1, "{message}", data))'
     assert lua(house, script)[0] == f"einlass: {shown}\nEnter its address again (:Einlass sign-in fcsdk)."
 
 
+def test_a_closed_store_is_told_with_the_command_for_the_ways_to_open_it(house):
+    script = '''
+vim.notify = function(text) io.write(text) end
+local data = { reason = "accountStoreFailure", detail = "keyUnavailable" }
+require("einlass").report(require("einlass.rpc").problem(1009, "Open it with a program.", data))'''
+    assert lua(house, script)[0].endswith("Its key slots: einlassctl store slots.")
+
+
 def test_the_sentence_of_a_message_that_is_all_of_it_stays(house):
     script = '''
 vim.notify = function(text) io.write(text) end

@@ -82,6 +82,8 @@ NEXT_STEPS = {
     "nullUser": "Sign a user in with `users.signIn`; the users of all applications: (einlassctl users list).",
     "serverGone": "See the log lines above, because einlass ended before it answered.",
 }
+#: The next step by the detail `keyUnavailable`.
+OPENING_THE_STORE = "Provide the key or passphrase of this store, as the message says. Its key slots: (einlassctl store slots)."
 
 
 def explain(error: EinlassError, options: argparse.Namespace, cancelled: bool = False) -> str:
@@ -97,7 +99,10 @@ def explain(error: EinlassError, options: argparse.Namespace, cancelled: bool = 
         "unlockOnWeb": "Unlock the account on the provider's web page.",
         "changeSettings": "Check the registration's client id and secret, and the application's settings at the provider.",
     }.get(str(error.data.get("advice")))
-    step = filled(NEXT_STEPS.get(error.reason, "See the message."), error.data, options)
+    step = NEXT_STEPS.get(error.reason, "See the message.")
+    if error.data.get("detail") == "keyUnavailable":
+        step = OPENING_THE_STORE
+    step = filled(step, error.data, options)
     if error.data.get("path") == "/server":
         step = "Name a server of your own with --server. Other providers have none."
     lines.append("   next: " + " ".join(filter(None, [advice, step])))

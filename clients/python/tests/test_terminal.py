@@ -317,6 +317,13 @@ def test_the_next_step_for_the_parameter_server_is_its_option():
     assert shown.splitlines()[1:] == ["   next: Name a server of your own with --server. Other providers have none."]
 
 
+def test_the_next_step_for_a_closed_store_names_the_ways_to_open_it():
+    data = {"reason": "accountStoreFailure", "retryable": False, "detail": "keyUnavailable"}
+    problem = EinlassError(1009, "accountStoreFailure", data, "Open it with a program.")
+    shown = explain(problem, terminal.parse(["accounts", "--store", "/a/store.db"]))
+    assert shown.endswith("Its key slots: (einlassctl store slots --store /a/store.db).")
+
+
 def test_a_server_that_is_missing_is_named():
     command = [*PROGRAM, "accounts", "--einlass", "/nonexistent/einlass"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=FOLDER)

@@ -62,6 +62,9 @@ local function in_words(message)
   return #kept > 0 and table.concat(kept, " ") or clean(message)
 end
 
+local OPENING_THE_STORE =
+  "Provide the key or passphrase of this store, as the message says. Its key slots: einlassctl store slots."
+
 --- Returns the problem, the provider's own words and the next step.
 local function lines_of(problem)
   local lines, data = { "einlass: " .. in_words(problem.message) }, problem.data
@@ -76,7 +79,8 @@ local function lines_of(problem)
   local application = problem.application or require("einlass").application
   local names = { PROVIDER = data.provider, ACCOUNT = data.account, APPLICATION = application.name }
   local server = data.path == "/server" and "Enter its address again (:Einlass sign-in PROVIDER)."
-  local step = (server or next_steps[problem.reason] or ""):gsub("%u%u%u+", function(name)
+  local key = data.detail == "keyUnavailable" and OPENING_THE_STORE
+  local step = (server or key or next_steps[problem.reason] or ""):gsub("%u%u%u+", function(name)
     return names[name] and clean(names[name])
   end)
   if step ~= "" then table.insert(lines, step) end
