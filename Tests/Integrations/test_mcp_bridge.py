@@ -389,7 +389,7 @@ def test_a_message_that_has_not_the_shape_of_mcp_passes_as_it_is(house, side):
 def resource(house, certificate):
     """Bridges to a server with an authorization server of its own, and a browser that allows everything there."""
     (house.folder / "bin/xdg-open").write_text(
-        f'#!/bin/sh\nexec {sys.executable} {Path(__file__).with_name("deciding_browser.py")} "$1"\n')
+        f'#!/bin/sh\n{sys.executable} {Path(__file__).with_name("deciding_browser.py")} "$1" && exit\n')
     with running("mcp_resource.py", certificate[0], "plain") as server:
         made = Bridges(house, server["resource"])
         made.server = server
@@ -459,8 +459,32 @@ def test_after_a_refused_page_the_bridge_opens_no_other(resource, house):
     run(talk())
 
 
+@pytest.mark.parametrize("scopes, asked", [
+    (["photos"], [["photos"]]), (["albums"], [["photos"], ["photos", "albums"]])])
+def test_a_first_sign_in_with_a_scope_asks_for_the_usual_ones_too(resource, scopes, asked):
+    command = [sys.executable, "-m", "einlass", "mcp", "--sign-in", *(f"--scope={scope}" for scope in scopes)]
+    resource.on_terminal(*command, resource.address)
+    assert pages(resource) == asked
+    # Once more without the option: no scope is lost.
+    resource.on_terminal(*command[:5], resource.address)
+    assert pages(resource)[len(asked):] == asked[-1:]
+
+
+def test_a_first_sign_in_at_a_service_with_a_scope_asks_for_the_usual_ones_too(house):
+    house.change({"gitlab": {"behaviour": {"consent": "allow"}}})
+    with open_gate(house.origin("gitlab") + "/api/v4/user", None) as gate:
+        house.do("services", "add", gate.address, "gitlab", "--yes")
+        command = [sys.executable, "-m", "einlass", "mcp", "--sign-in", gate.address]
+        bridges = Bridges(house, gate.address)
+        for more in (["--scope=api"], []):
+            bridges.on_terminal(*command, *more)
+            assert house.state()["gitlab"]["tokens"][current(house)]["scopes"] == ["read_user", "api"]
+
+
 def test_the_words_of_the_provider_are_shown(resource, house):
-    (house.folder / "bin/xdg-open").write_text('#!/bin/sh\nexec curl -sSL -o /dev/null "$1"\n')
+    # The page of an error has no question. It leads back at once.
+    with (house.folder / "bin/xdg-open").open("a") as browser:
+        browser.write('exec curl -sSL -o /dev/null "$1"\n')
     words = {"code": "invalid_scope", "text": "Client was not registered with scope nosuch"}
     shown = "They say: code invalid_scope, text Client was not registered with scope nosuch."
 

@@ -129,37 +129,51 @@ class Accounts(TokenSource):
         return shlex.join([*words, "--sign-in", *more, self.options.url])
 
     def sign_in(self, scopes: Sequence[str]) -> None:
-        """Signs the person in, or in again. Asks for the present scopes too."""
-        prompts = {"openURL": open_url, "deviceCode": device_code}
+        """Signs the person in, or in again: for the present scopes, else the usual ones, and for these."""
+        prompts, wanted = {"openURL": open_url, "deviceCode": device_code}, [*self.options.scope, *scopes]
         with self._named(), Client([find_einlass()], prompts=prompts) as einlass:
             einlass.initialize(self.application, timeout=PATIENCE)
-            einlass.request("accounts.signIn", self._sign_in(einlass, [*self.options.scope, *scopes]))
+            params = self._sign_in(einlass, wanted)
+            einlass.request("accounts.signIn", params)
+            # einlass asks for scopes in place of the usual ones, which are known only after a sign-in.
+            if wanted and "scopes" not in params:
+                params = self._sign_in(einlass, wanted, again=False)
+                if "scopes" in params:
+                    einlass.request("accounts.signIn", params)
         self.close()
 
-    def _sign_in(self, einlass: Client, scopes: List[str]) -> Dict[str, Any]:
-        """Returns the params of accounts.signIn: those of the hint, if einlass has one."""
-        wanted = {"scopes": scopes} if scopes else {}
+    def _sign_in(self, einlass: Client, scopes: List[str], again: bool = True) -> Dict[str, Any]:
+        """Returns the params of accounts.signIn: those of the hint, if einlass has one. They have `scopes` if the present
+        ones are known; with `again: False`, only if one of `scopes` is missing."""
+        unknown = {"resource": self.options.url, "probe": True}
         try:
             found = einlass.request("services.resolve", self._place())
         except EinlassError as error:
             if error.data.get("detail") != "notServed":
                 raise
-            return {"resource": self.options.url, "probe": True, **wanted}
+            return unknown
         params: Dict[str, Any] = {name: found[name] for name in ("account", "resource") if name in found}
         problem = found.get("error", {}).get("data")
         if problem and problem["reason"] == "noSystemAccount" and "service" not in found:
             # A sign-in that was given up may have added the provider of the server, whose tokens are for it alone.
-            return {"resource": self.options.url, "probe": True, **wanted}
+            return unknown
+        present: List[str] = []
         if problem is None:
             try:
-                einlass.request("credentials.get", {**params, "scopes": [*found.get("scopes", []), *scopes]})
+                wanted = {**params, "scopes": [*found.get("scopes", []), *scopes]}
+                present = einlass.request("credentials.get", wanted)["credential"].get("scopes", [])
             except EinlassError as error:
                 problem = error.data
         hint = (problem or {}).get("hint") or {}
         if hint.get("method") == "accounts.signIn":
-            params = {**wanted, **hint["params"]}
+            params = hint["params"]
+            present = params.get("scopes", [])
         else:
-            params = {**params, **wanted, **({} if "resource" in params else {"provider": found["provider"]})}
+            params = {**params, **({} if "resource" in params else {"provider": found["provider"]})}
+            # einlass itself asks for the present scopes of a resource again, and for those of its challenge.
+            present = present if again and (scopes or "resource" not in params) else []
+        if present:
+            params = {**params, "scopes": list(dict.fromkeys([*present, *scopes]))}
         return {**params, "probe": True} if "resource" in params else params
 
 
