@@ -20,8 +20,7 @@ typedef struct {
   char *extra;
 } notification;
 
-enum { CONNECTION_OK = 0, CONNECTION_BAD = 1 };
-enum { POLLING_FAILED = 0, POLLING_READING = 1, POLLING_WRITING = 2, POLLING_OK = 3 };
+enum { CONNECTION_OK = 0 };
 enum { RESULT_COMMAND_OK = 1, RESULT_TUPLES_OK = 2 };
 enum { FIELD_STATE = 'C', FIELD_MESSAGE = 'M' };
 
@@ -30,8 +29,7 @@ enum { FIELD_STATE = 'C', FIELD_MESSAGE = 'M' };
   X(void, conninfoFree, (option *))                                                               \
   X(void, freemem, (void *))                                                                      \
   X(int, libVersion, (void))                                                                      \
-  X(cpostgres_connection *, connectStartParams, (const char *const *, const char *const *, int))  \
-  X(int, connectPoll, (cpostgres_connection *))                                                   \
+  X(cpostgres_connection *, connectdbParams, (const char *const *, const char *const *, int))     \
   X(int, status, (const cpostgres_connection *))                                                  \
   X(char *, errorMessage, (const cpostgres_connection *))                                         \
   X(int, sslInUse, (cpostgres_connection *))                                                      \
@@ -118,17 +116,9 @@ static int wait_for(int socket, short events, int64_t end) {
   }
 }
 
-cpostgres_connection *cpostgres_connect(const char *const *keywords, const char *const *values,
-                                        int milliseconds) {
-  int64_t end = now() + milliseconds;
-  cpostgres_connection *connection = table.connectStartParams(keywords, values, 1);
-  if (connection == NULL || table.status(connection) == CONNECTION_BAD) return connection;
-  int polling = POLLING_WRITING;
-  while (polling == POLLING_READING || polling == POLLING_WRITING) {
-    if (!wait_for(table.socket(connection), polling == POLLING_READING ? POLLIN : POLLOUT, end)) break;
-    polling = table.connectPoll(connection);
-  }
-  if (polling == POLLING_OK) table.setnonblocking(connection, 1);
+cpostgres_connection *cpostgres_connect(const char *const *keywords, const char *const *values) {
+  cpostgres_connection *connection = table.connectdbParams(keywords, values, 1);
+  if (connection != NULL && table.status(connection) == CONNECTION_OK) table.setnonblocking(connection, 1);
   return connection;
 }
 

@@ -209,7 +209,7 @@ public struct AccountStore: Sendable {
   public var requireWritable: @Sendable () throws(Problem) -> Void
   /// Whether the store is behind a network, so that `Patience.none` finds only what this process has
   /// read.
-  public var isRemote = false
+  public var isRemote: Bool
   public var registrations: RegistrationStore
   /// Returns the protection of the key: `keyfile`, `command`, `secretservice`, `passphrase`,
   /// `fd` or `memory`.
@@ -240,6 +240,7 @@ public struct AccountStore: Sendable {
     forgetCredentials: @escaping @Sendable (Account.ID) throws(Problem) -> Int64,
     setPreferred:
       @escaping @Sendable (Account.ID?, String, String, Patience) throws(Problem) -> Int64,
+    isRemote: Bool = false,
     lease: @escaping @Sendable (Account.ID) async throws(Problem) -> Lease,
     requireWritable: @escaping @Sendable () throws(Problem) -> Void,
     registrations: RegistrationStore,
@@ -262,6 +263,7 @@ public struct AccountStore: Sendable {
     self.settle = settle
     self.forgetCredentials = forgetCredentials
     self.setPreferred = setPreferred
+    self.isRemote = isRemote
     self.lease = lease
     self.requireWritable = requireWritable
     self.registrations = registrations

@@ -67,7 +67,6 @@ public final class Server: Sendable {
   let files: AccountsFiles
   let effects: Effects
   let configuration: Configuration
-  let isStoreRemote: Bool
   let configurationProblem: Problem?
   let leftOut: [ProviderCatalog.Fault]
   let script: Script
@@ -105,7 +104,6 @@ public final class Server: Sendable {
       parts.overlay, to: parts.catalog, of: parts.overlayText,
       origins: parts.configuration.origins, announce: { announcer.announceProviders($0) })
     configuration = parts.configuration
-    isStoreRemote = parts.store.isRemote
     audit = AuditTrail(
       parts.audit, key: shared.maintenance.auditKey,
       isRequired: parts.configuration.requiresAudit, now: parts.effects.now,

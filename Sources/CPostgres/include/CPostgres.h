@@ -3,7 +3,8 @@
 // here, so that a build needs no header of libpq.
 //
 // All functions except cpostgres_open require that it has returned CPOSTGRES_READY. A connection is
-// used by one thread at a time. Every wait ends after the given number of milliseconds.
+// used by one thread at a time. Every other wait ends after the given number of
+// milliseconds.
 #pragma once
 
 #include <stddef.h>
@@ -30,9 +31,9 @@ char *cpostgres_parse(const char *address, void *context,
 void cpostgres_free(void *memory);
 
 /// Connects with these keywords and values, each ended by NULL; an earlier address may stand in
-/// `dbname`. Returns NULL only without memory. cpostgres_is_open tells whether it succeeded.
-cpostgres_connection *cpostgres_connect(const char *const *keywords, const char *const *values,
-                                        int milliseconds);
+/// `dbname`. Waits for each host as long as connect_timeout says. Returns NULL only without memory.
+/// cpostgres_is_open tells whether it succeeded.
+cpostgres_connection *cpostgres_connect(const char *const *keywords, const char *const *values);
 int cpostgres_is_open(const cpostgres_connection *connection);
 /// Returns libpq's sentence about the last failure.
 const char *cpostgres_message(const cpostgres_connection *connection);

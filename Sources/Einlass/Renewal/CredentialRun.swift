@@ -104,13 +104,16 @@ struct CredentialRun {
       return result(former.credential)
     }
     let subject = await assertionSubject(for: former)
-    let lease: Lease
-    do throws(Problem) { lease = try await store.lease(account.id, waiting: effects) } catch {
+    let found: Lease?
+    do throws(Problem) {
+      found = try await store.lease(account.id, waiting: effects) { isRenewed(since: former) }
+    } catch {
       guard error.reason == .accountStoreFailure, let former, isStillUsable(former) else {
         throw error
       }
       return result(former.credential)
     }
+    guard let lease = found else { return result(try renewed(since: former).credential) }
     defer { lease.keepAlive() }
     var flow = try flow(under: lease, former, subject)
     if let adopted = flow.adopted, isGood(adopted) { return result(adopted.credential) }
@@ -136,6 +139,19 @@ struct CredentialRun {
     }
   }
 
+  /// Returns the credential that another request has stored since `former` was read. Throws
+  /// `accountStoreFailure` without a good one.
+  private func renewed(since former: StoredCredential?) throws(Problem) -> StoredCredential {
+    guard let own = try own(of: store.credentials(account.id)),
+      own.generation != former?.generation, isGood(own), !provider.checks(own, at: effects.now())
+    else { throw .outOfDate(account) }
+    return own
+  }
+
+  private func isRenewed(since former: StoredCredential?) -> Bool {
+    (try? renewed(since: former)) != nil
+  }
+
   /// Whether the stored credential can be returned when no new one is available: it has not
   /// expired, and the request neither forces a refresh nor sets a minimum validity.
   private func isStillUsable(_ stored: StoredCredential) -> Bool {
@@ -158,7 +174,8 @@ struct CredentialRun {
   func renew() async throws(Problem) -> Renewal {
     let former = try own(of: store.credentials(account.id))
     let subject = await assertionSubject(for: former)
-    let lease = try await store.lease(account.id, waiting: effects)
+    let found = try await store.lease(account.id, waiting: effects) { isRenewed(since: former) }
+    guard let lease = found else { return .renewed(try renewed(since: former).credential) }
     defer { lease.keepAlive() }
     let flow = try flow(under: lease, former, subject)
     if let adopted = flow.adopted { return .renewed(adopted.credential) }

@@ -48,6 +48,33 @@ extension Effects {
 }
 
 extension AccountStore {
+  /// Returns the account's lease, or `nil` as soon as `isSettled` finds that another machine has done
+  /// the work. A remote store is asked each second, because all that wait would otherwise take the
+  /// lease one after the other.
+  func lease(
+    _ account: Account.ID, waiting effects: Effects,
+    unless isSettled: @escaping @Sendable () -> Bool
+  ) async throws(Problem) -> Lease? {
+    guard isRemote else { return try await lease(account, waiting: effects) }
+    let result = await withTaskGroup(of: Result<Lease?, Problem>.self) { group in
+      group.addTask {
+        do throws(Problem) { return .success(try await lease(account, waiting: effects)) } catch {
+          return .failure(error)
+        }
+      }
+      group.addTask {
+        while (try? await effects.sleepUntil(effects.now() + 1)) != nil {
+          if isSettled() { return .success(nil) }
+        }
+        return .failure(Problem(.cancelled, "The request was cancelled."))
+      }
+      let first = await group.next()
+      group.cancelAll()
+      return first
+    }
+    return try result?.get() ?? nil
+  }
+
   /// The longest wait for another request's lease. No request without a person takes longer.
   private static let leaseLimitSeconds: Int64 = 30
 

@@ -59,7 +59,7 @@ func initialize(_ server: Server) -> Method {
       } catch {
         let listens = server.session.frontEnd.wantsChangeNotifications
         // A short process needs no mark of the changes, so it does not wait for another process here.
-        if listens || server.isStoreRemote, error.isLockedStore, deadline == nil { return nil }
+        if listens || server.store.isRemote, error.isLockedStore, deadline == nil { return nil }
         if listens { server.changes.begin(after: nil) }
         store = ["problem": problemObject(error)]
       }

@@ -226,6 +226,7 @@ extension AccountStore {
         feed.look()
         return revision
       },
+      isRemote: isRemote,
       lease: lease,
       requireWritable: requireWritable,
       registrations: RegistrationStore(

@@ -88,6 +88,7 @@ extension AccountStore {
         defer { shared.forget() }
         return try store.setPreferred(id, application, provider, patience)
       },
+      isRemote: isRemote,
       lease: lease,
       requireWritable: requireWritable,
       registrations: RegistrationStore(

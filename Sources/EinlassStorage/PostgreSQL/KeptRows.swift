@@ -48,6 +48,13 @@ final class KeptRows: Sendable {
     set { overlayNumber.withLock { $0 = newValue } }
   }
 
+  /// A value that differs after each change of the added providers. Without a listener each change
+  /// of the store may be one.
+  var overlayStamp: [Int64] {
+    let (isListening, seen) = state.withLock { ($0.isListening, $0.seen) }
+    return isListening ? [overlay] : [overlay, seen]
+  }
+
   /// More results are forgotten all at once.
   private static let limit = 4096
 

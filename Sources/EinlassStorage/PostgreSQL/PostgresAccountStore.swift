@@ -51,7 +51,9 @@ public final class PostgresAccountStore: Sendable {
   }
 
   /// The descriptors that a person has added, in the database.
-  public var providerOverlay: ProviderOverlay { .inPostgres(shared) }
+  public var providerOverlay: ProviderOverlay {
+    .inPostgres(shared, changing: PostgresStore(shared.address, keys: keys))
+  }
 
   /// The audit trail. Without `isAwaited` a line is durable on this machine when `append` returns,
   /// and reaches the database soon; with it, the line is in the database.

@@ -62,7 +62,8 @@ struct PostgresAddress: Sendable {
     {
       head.removeSubrange(colon..<at)
     }
-    guard parts.count > 1 else { return head }
+    // A name in percent encoding may be that of a parameter with a secret.
+    guard parts.count > 1, !parts[1].contains("%") else { return head }
     let parameters = parts[1].split(separator: "&").filter {
       !$0.hasPrefix("password=") && !$0.hasPrefix("sslpassword=")
     }
@@ -103,6 +104,8 @@ struct PostgresAddress: Sendable {
     ("target_session_attrs", "read-write"), ("keepalives_idle", "10"),
     ("keepalives_interval", "5"), ("keepalives_count", "3"), ("tcp_user_timeout", "15000"),
     ("gssencmode", "disable"),
+    // In seconds, for each host.
+    ("connect_timeout", "3"),
   ]
 
   /// Whether every host is this machine. A service and PGHOST may name any.

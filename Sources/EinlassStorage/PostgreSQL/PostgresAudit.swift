@@ -129,6 +129,8 @@ private final class AuditSpool: Sendable {
         var counts: [[UInt8]: Int] = [:]
         for line in part.lines {
           counts[line.bytes, default: 0] += 1
+          // A line that was cut by a crash is followed by an empty one.
+          guard !line.bytes.isEmpty else { continue }
           _ = try shared.runMakingStore(
             "INSERT INTO \(table) (line, origin) VALUES (?1, ?2) ON CONFLICT (origin) DO NOTHING",
             .blob(line.bytes), .blob(Self.origin(of: line)))

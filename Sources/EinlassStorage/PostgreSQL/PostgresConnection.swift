@@ -54,14 +54,13 @@ internal import EinlassSystem
     let keywords = try address.keywords(environment: Environment.value)
     let opened = unsafe Self.withTexts(keywords.map(\.0)) { names in
       unsafe Self.withTexts(keywords.map(\.1)) { values in
-        unsafe cpostgres_connect(names, values, deadline.millisecondsLeft)
+        unsafe cpostgres_connect(names, values)
       }
     }
     guard let connection = unsafe opened else { throw Problem(.internal, "Out of memory.") }
     unsafe self.connection = connection
     guard unsafe cpostgres_is_open(connection) != 0 else {
       let reason = unsafe PostgresProblem.plain(String(cString: cpostgres_message(connection)))
-      unsafe cpostgres_close(connection)
       throw Self.refusal(reason, address)
     }
   }
@@ -222,6 +221,9 @@ extension PostgresConnection {
     self.deadline = deadline
     return try rows(sql, values)
   }
+
+  /// Whether the server has not closed the connection.
+  var isAlive: Bool { isUsable && waitForInput(milliseconds: 0) }
 
   /// Waits for a message of the server. Returns `false` if the connection is lost.
   func waitForInput(milliseconds: Int32) -> Bool {

@@ -55,13 +55,13 @@ enum PostgresProblem {
       path: path)
   }
 
-  /// Returns one line without control characters.
+  /// Returns the first line, without control characters and the mark at its end.
   static func plain(_ text: String) -> String {
     var kept = ""
-    for scalar in text.unicodeScalars.prefix(300) {
+    for scalar in text.unicodeScalars.prefix(300).prefix(while: { $0 != "\n" }) {
       kept.unicodeScalars.append(0x20..<0x7F ~= scalar.value ? scalar : " ")
     }
-    while kept.last == " " { kept.removeLast() }
+    while kept.last == " " || kept.last == "." { kept.removeLast() }
     return kept
   }
 }

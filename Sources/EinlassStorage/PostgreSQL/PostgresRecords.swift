@@ -55,9 +55,12 @@ extension Deadline {
 }
 
 extension ProviderOverlay {
-  static func inPostgres(_ shared: PostgresStore) -> ProviderOverlay {
+  /// `changing` has a connection of its own, because `read` must not wait for an edit.
+  static func inPostgres(
+    _ shared: PostgresStore, changing: PostgresStore
+  ) -> ProviderOverlay {
     ProviderOverlay(
-      stamp: { [shared.kept.overlay] },
+      stamp: { shared.kept.overlayStamp },
       read: { () throws(Problem) in
         let found = try shared.read(.usual, withKey: false) { store throws(Problem) in
           try store.connection.overlay()
@@ -67,7 +70,7 @@ extension ProviderOverlay {
         return text
       },
       change: { edit throws(Problem) in
-        let number = try shared.write(.usual) { store throws(Problem) in
+        let number = try changing.write(.usual) { store throws(Problem) in
           let former = try store.connection.overlay()
           let text = try edit(former?.text)
           let number = (former?.number ?? 0) + 1

@@ -24,7 +24,8 @@ final class PostgresStore: SharedStore {
   func read(
     _ patience: AccountStore.Patience, _ body: (any StoreReader) throws(Problem) -> Void
   ) throws(Problem) {
-    if let snapshot = kept.snapshot, let snapshot { return try body(snapshot) }
+    // A refusal may come from another machine's change of the last moment, so it is checked below.
+    if let snapshot = kept.snapshot, let snapshot, (try? body(snapshot)) != nil { return }
     let isThere: Void? = try read(patience, withKey: false) { store throws(Problem) in
       let snapshot = try store.connection.smallSnapshot()
       (store.connection as? PostgresConnection)?.keepSnapshot?(snapshot)
@@ -38,7 +39,7 @@ final class PostgresStore: SharedStore {
     _ body: (OpenStore) throws(Problem) -> Result
   ) throws(Problem) -> Result? {
     try keys.supplying(needsKey, patience) { deadline throws(Problem) in
-      if let result = try readKept(body) { return result }
+      if let result = readKept(body) { return result }
       guard patience != .none else { throw .storeLocked(path: address.text) }
       return try alone(by: deadline) { connection throws(Problem) in
         let era = kept.era
@@ -59,18 +60,13 @@ final class PostgresStore: SharedStore {
     }
   }
 
-  /// Returns the result of `body` on the kept rows, or `nil` if they are not enough.
-  private func readKept<Result>(
-    _ body: (OpenStore) throws(Problem) -> Result
-  ) throws(Problem) -> Result? {
-    guard let database = KeptDatabase(kept, path: address.text) else { return nil }
-    do throws(Problem) {
-      let result = try body(OpenStore(connection: database, keys: keys))
-      return database.isIncomplete ? nil : result
-    } catch {
-      guard database.isIncomplete else { throw error }
-      return nil
-    }
+  /// Returns the result of `body` on the kept rows, or `nil` if they are not enough, or lead to a
+  /// refusal: it may come from another machine's change of the last moment.
+  private func readKept<Result>(_ body: (OpenStore) throws(Problem) -> Result) -> Result? {
+    guard let database = KeptDatabase(kept, path: address.text),
+      let result = try? body(OpenStore(connection: database, keys: keys))
+    else { return nil }
+    return database.isIncomplete ? nil : result
   }
 
   /// A write never runs with `Patience.none`, because the network has to be waited for.
@@ -87,6 +83,7 @@ final class PostgresStore: SharedStore {
           begun = try connection.begin(.write, by: deadline)
         }
         guard let before = begun else { return nil }
+        kept.note(before.revision)
         do throws(Problem) {
           let result = try body(OpenStore(connection: connection, keys: keys))
           let after = try connection.meta()
@@ -169,16 +166,18 @@ final class PostgresStore: SharedStore {
     by deadline: Deadline, _ body: (PostgresConnection) throws(Problem) -> Result
   ) throws(Problem) -> Result {
     let result = try opened.withLock(by: deadline) { opened throws(Problem) -> Result in
-      if opened?.isUsable != true {
+      if opened?.isAlive != true {
         opened = nil
-        // The server of a live connection answers in milliseconds, but a new one may take longer.
         opened = try PostgresConnection(address, by: deadline)
       }
       guard let connection = opened else { throw Problem(.internal, "There is no connection.") }
       defer { if !connection.isUsable { opened = nil } }
       return try body(connection)
     }
-    guard let result else { throw .storeLocked(path: address.text) }
+    guard let result else {
+      throw PostgresProblem.unreachable(
+        address.text, "another request of this process waits for its answer")
+    }
     return result
   }
 }

@@ -15,6 +15,8 @@ public final class StoreListener: Sendable {
   private static let selfTestMilliseconds: Int32 = 2_000
   private static let pollMilliseconds: Int32 = 2_000
   private static let retryMilliseconds: Int32 = 5_000
+  /// After so long without a notification, the thread asks whether the connection still works.
+  private static let silenceMilliseconds: Int32 = 60_000
 
   /// The number to poll: readable after a change until `clear`.
   public var number: Int32 { bell.number }
@@ -32,7 +34,7 @@ public final class StoreListener: Sendable {
   private func listenOnce() {
     let deadline = Deadline(milliseconds: 10_000)
     if let connection = try? PostgresConnection(shared.address, by: deadline),
-      let hearsItself = try? connection.listen(by: deadline, Self.selfTestMilliseconds)
+      let hearsItself = try? hearsItself(connection, by: deadline)
     {
       shared.kept.setListening(true)
       // Changes before this moment were not heard.
@@ -44,8 +46,30 @@ public final class StoreListener: Sendable {
     BootTime.pause(milliseconds: Self.retryMilliseconds)
   }
 
+  /// Listens to the store's channel. Returns whether a notification arrives in time that another
+  /// connection has sent: a pooler passes one of the same connection on with its answer.
+  private func hearsItself(
+    _ connection: PostgresConnection, by deadline: Deadline
+  ) throws(Problem) -> Bool {
+    let channel = shared.address.schema
+    _ = try connection.alone("LISTEN \"\(channel)\"", [], by: deadline)
+    _ = try shared.run("SELECT pg_notify(?1, '')", .text(channel), by: deadline)
+    let end = Deadline(milliseconds: Int(Self.selfTestMilliseconds))
+    while end.millisecondsLeft > 0 {
+      guard let heard = connection.notifications(milliseconds: end.millisecondsLeft) else {
+        throw PostgresProblem.unreachable(shared.address.text, "the connection was lost")
+      }
+      if !heard.isEmpty { return true }
+    }
+    return false
+  }
+
   private func hear(_ connection: PostgresConnection) {
-    while let revisions = connection.notifications(milliseconds: -1) {
+    while var revisions = connection.notifications(milliseconds: Self.silenceMilliseconds) {
+      if revisions.isEmpty {
+        guard let revision = try? connection.revision() else { return }
+        revisions = [revision]
+      }
       guard note(revisions, connection) else { return }
     }
   }
@@ -70,22 +94,6 @@ public final class StoreListener: Sendable {
 }
 
 extension PostgresConnection {
-  /// Listens to the store's channel. Returns whether a notification to itself comes back in time.
-  fileprivate func listen(
-    by deadline: Deadline, _ milliseconds: Int32
-  ) throws(Problem) -> Bool {
-    _ = try alone("LISTEN \"\(address.schema)\"", [], by: deadline)
-    _ = try alone("SELECT pg_notify(?1, '')", [.text(address.schema)], by: deadline)
-    let end = Deadline(milliseconds: Int(milliseconds))
-    while end.millisecondsLeft > 0 {
-      guard let heard = notifications(milliseconds: end.millisecondsLeft) else {
-        throw PostgresProblem.unreachable(path, "the connection was lost")
-      }
-      if !heard.isEmpty { return true }
-    }
-    return false
-  }
-
   /// Waits for notifications and returns their revisions, 0 for one to itself; `nil` if the
   /// connection is lost.
   fileprivate func notifications(milliseconds: Int32) -> [Int64]? {
