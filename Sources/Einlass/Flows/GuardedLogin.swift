@@ -23,6 +23,7 @@ extension Exchange {
           .wrongCredentials,
           "The server has just refused this user name and password. Enter another password.")
       }
+      try lease.requireTime()
     } catch { throw FlowFailure(error) }
     defer { lease.keepAlive() }
     let session: SessionCredential

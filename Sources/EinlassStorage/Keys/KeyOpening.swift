@@ -158,7 +158,15 @@ extension KeySource {
   /// Returns `nil` if the slot has to be prepared first.
   private func secret(for slot: KeySlot, store: String) throws(Problem) -> Secret? {
     switch slot.kind {
-    case .keyfile: return try KeyFile(path: try path(for: slot, store: store)).read()
+    case .keyfile:
+      let path = try path(for: slot, store: store)
+      guard !location.isShared || FileStatus.at(path) != nil else {
+        throw .store(
+          .keyUnavailable,
+          "This machine has no key for the account store \(location.path). Copy \(path) from a machine that has it, or use a key slot that both can open.",
+          path: path)
+      }
+      return try KeyFile(path: path).read()
     case .fd: return try key?.secret
     case .command, .passphrase, .secretservice:
       let found = prepared.withLock { $0[slot.salt] }

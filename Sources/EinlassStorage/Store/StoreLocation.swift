@@ -13,6 +13,8 @@ struct StoreLocation: Sendable {
   /// The address of a store in a database.
   private var shownPath: String?
 
+  /// Whether the store is in a database that other machines reach.
+  var isShared: Bool { shownPath != nil }
   /// The path of the database, or its address.
   var path: String { shownPath ?? "\(directory)/\(name)" }
   /// Whether there is a file, or anything else, at the database's path.
