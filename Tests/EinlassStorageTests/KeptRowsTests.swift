@@ -1,0 +1,90 @@
+import Einlass
+import Testing
+
+@testable import EinlassStorage
+
+struct KeptRowsTests {
+  private static let sql = "SELECT id FROM account"
+
+  /// Rows of revision 7, kept while a listener tells of each change.
+  private func kept() -> KeptRows {
+    let kept = KeptRows()
+    kept.setListening(true)
+    keep([[.text("a")]], in: kept, at: 7)
+    return kept
+  }
+
+  private func keep(_ rows: [[SQLValue]], in kept: KeptRows, at revision: Int64, era: Int? = nil) {
+    kept.keep(Self.sql, [], rows, at: revision, in: era ?? kept.era)
+  }
+
+  /// Returns the ids; `nil` without kept rows.
+  private func ids(_ kept: KeptRows) -> [String]? {
+    guard let database = KeptDatabase(kept, path: "postgresql:///x") else { return nil }
+    return try? database.all(Self.sql) { row throws(Problem) in try row.text(0) }
+  }
+
+  @Test func `Rows are kept while a listener tells of each change`() {
+    let kept = kept()
+    #expect(ids(kept) == ["a"])
+    kept.setListening(false)
+    #expect(ids(kept) == nil)
+    keep([[.text("b")]], in: kept, at: 8)
+    #expect(ids(kept) == nil)
+  }
+
+  @Test func `A newer revision discards the rows, and only once is it news`() {
+    let kept = kept()
+    #expect(!kept.note(7) && ids(kept) == ["a"])
+    #expect(kept.note(8) && ids(kept) == nil)
+    #expect(!kept.note(8))
+    // A transaction that began before the change.
+    keep([[.text("a")]], in: kept, at: 7)
+    #expect(ids(kept) == nil)
+  }
+
+  @Test func `A transaction from before a lease keeps nothing`() {
+    let kept = kept()
+    let before = kept.era
+    kept.forget()
+    keep([[.text("a")]], in: kept, at: 7, era: before)
+    #expect(ids(kept) == nil)
+    keep([[.text("a")]], in: kept, at: 7)
+    #expect(ids(kept) == ["a"])
+  }
+
+  @Test func `A statement without kept rows makes the whole answer incomplete`() throws {
+    let kept = kept()
+    let database = try #require(KeptDatabase(kept, path: "postgresql:///x"))
+    #expect(throws: Problem.self) {
+      try database.all("SELECT 1") { row throws(Problem) in try row.integer(0) }
+    }
+    #expect(database.isIncomplete)
+    #expect(throws: Problem.self) {
+      try database.all(Self.sql) { row throws(Problem) in try row.text(0) }
+    }
+  }
+
+  @Test func `An answer never has rows of two revisions`() throws {
+    let kept = kept()
+    let database = try #require(KeptDatabase(kept, path: "postgresql:///x"))
+    keep([[.text("b")]], in: kept, at: 8)
+    #expect(throws: Problem.self) {
+      try database.all(Self.sql) { row throws(Problem) in try row.text(0) }
+    }
+  }
+
+  @Test func `The added providers are read again after each change without a listener`() {
+    let kept = KeptRows()
+    kept.note(3)
+    let before = kept.overlayStamp
+    kept.note(4)
+    #expect(kept.overlayStamp != before)
+    kept.setListening(true)
+    let listening = kept.overlayStamp
+    kept.note(5)
+    #expect(kept.overlayStamp == listening)
+    kept.overlay = 1
+    #expect(kept.overlayStamp != listening)
+  }
+}

@@ -1,0 +1,89 @@
+import Einlass
+import Testing
+
+@testable import EinlassStorage
+
+struct PostgresAddressTests {
+  /// Whether libpq is installed, which reads addresses.
+  static let hasLibrary = (try? PostgresConnection.openLibrary()) != nil
+
+  private func keywords(
+    _ text: String, _ environment: [String: String] = [:]
+  ) throws -> [String: String] {
+    let pairs = try PostgresAddress(text).keywords { environment[$0] }
+    return Dictionary(pairs) { _, last in last }
+  }
+
+  @Test(arguments: [
+    ("postgresql://db/x", true), ("postgres://db/x", true), ("/home/ada/store.db", false),
+    ("postgresql:x", false), ("memory", false),
+  ]) func `An address is told from a path by its beginning`(text: String, isAddress: Bool) {
+    #expect(PostgresAddress.isAddress(text) == isAddress)
+  }
+
+  @Test func `A store of many is a schema`() throws {
+    #expect(try PostgresAddress("postgresql://db/x").schema == "einlass")
+    let named = try PostgresAddress("postgresql://db/x?einlass_store=team_7&connect_timeout=5")
+    #expect(named.schema == "einlass_team_7")
+    let longest = String(repeating: "a", count: 40)
+    #expect(try PostgresAddress("postgresql://db/x?einlass_store=\(longest)").schema.count == 48)
+  }
+
+  @Test(arguments: ["", "Team", "a-b", "a\"b", "é", String(repeating: "a", count: 41)])
+  func `A name that is no part of a schema's name is refused`(name: String) {
+    #expect(throws: Problem.self) { try PostgresAddress("postgresql://db/x?einlass_store=\(name)") }
+  }
+
+  @Test(arguments: [
+    "postgresql://ada:SECRET@db/x", "postgresql://ada@db/x?password=SECRET",
+    "postgresql://ada@db/x?passwor%64=SECRET", "postgresql://ada@db/x?sslpassword=SECRET",
+  ]) func `A password is no part of a message`(text: String) throws {
+    #expect(!(try PostgresAddress(text).text.contains("SECRET")))
+    guard Self.hasLibrary else { return }
+    let problem = try #require(throws: Problem.self) { try keywords(text) }
+    #expect(problem.detail == "refused" && !"\(problem)".contains("SECRET"))
+  }
+
+  @Test(
+    .enabled(if: hasLibrary),
+    arguments: [
+      ("postgresql://db.example.com/x", [:]), ("postgresql://localhost,db.example.com/x", [:]),
+      ("postgresql:///x?hostaddr=10.0.0.1", [:]), ("postgresql:///x?service=team", [:]),
+      ("postgresql:///x", ["PGHOST": "db.example.com"]), ("postgresql:///x", ["PGSERVICE": "team"]),
+      ("postgresql://127.evil.example/x", [:]),
+    ]) func `Another machine must prove itself`(text: String, environment: [String: String]) throws
+  {
+    #expect(try keywords(text, environment)["sslmode"] == "verify-full")
+    let separator = text.contains("?") ? "&" : "?"
+    let problem = try #require(throws: Problem.self) {
+      try keywords(text + separator + "sslmode=verify-ca", environment)
+    }
+    #expect(problem.detail == "refused")
+  }
+
+  @Test(
+    .enabled(if: hasLibrary),
+    arguments: [
+      "postgresql:///x", "postgresql:///x?host=/run/postgresql", "postgresql://localhost/x",
+      "postgresql://127.0.0.1:5433/x", "postgresql://[::1]/x",
+    ]) func `This machine needs no certificate, and no variable leads to another`(text: String)
+    throws
+  {
+    let keywords = try keywords(text)
+    #expect(keywords["sslmode"] == nil && keywords["hostaddr"] == "")
+  }
+
+  @Test(.enabled(if: hasLibrary)) func `The waits of the address win`() throws {
+    let given = try keywords("postgresql:///x?connect_timeout=9&target_session_attrs=any")
+    #expect(given["connect_timeout"] == nil && given["target_session_attrs"] == nil)
+    #expect(try keywords("postgresql:///x")["target_session_attrs"] == "read-write")
+  }
+
+  @Test(.enabled(if: hasLibrary)) func `An unreadable address is refused without its text`() throws
+  {
+    let problem = try #require(throws: Problem.self) {
+      try keywords("postgresql://db:port/x?nothing=1")
+    }
+    #expect(problem.detail == "refused")
+  }
+}
