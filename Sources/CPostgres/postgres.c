@@ -130,6 +130,27 @@ const char *cpostgres_message(const cpostgres_connection *connection) {
   return table.errorMessage(connection);
 }
 
+cpostgres_refusal_kind cpostgres_refusal(const cpostgres_connection *connection) {
+  const char *message = table.errorMessage(connection);
+  static const struct {
+    const char *first, *second;
+    cpostgres_refusal_kind kind;
+  } known[] = {
+      {"session is read-only", "", CPOSTGRES_READ_ONLY},
+      {"hot standby mode", "", CPOSTGRES_READ_ONLY},
+      {"database \"", "does not exist", CPOSTGRES_NO_DATABASE},
+      {"role \"", "does not exist", CPOSTGRES_NOT_ALLOWED},
+      {"authentication failed", "", CPOSTGRES_NOT_ALLOWED},
+      {"no password supplied", "", CPOSTGRES_NOT_ALLOWED},
+      {"permission denied", "", CPOSTGRES_NOT_ALLOWED},
+      {"no pg_hba.conf entry", "", CPOSTGRES_NOT_ALLOWED},
+  };
+  for (size_t index = 0; index < sizeof known / sizeof known[0]; index++)
+    if (strstr(message, known[index].first) != NULL && strstr(message, known[index].second) != NULL)
+      return known[index].kind;
+  return CPOSTGRES_UNREACHABLE;
+}
+
 int cpostgres_uses_tls(cpostgres_connection *connection) { return table.sslInUse(connection); }
 
 int cpostgres_backend_number(const cpostgres_connection *connection) {

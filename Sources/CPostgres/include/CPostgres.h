@@ -37,6 +37,17 @@ cpostgres_connection *cpostgres_connect(const char *const *keywords, const char 
 int cpostgres_is_open(const cpostgres_connection *connection);
 /// Returns libpq's sentence about the last failure.
 const char *cpostgres_message(const cpostgres_connection *connection);
+typedef enum {
+  CPOSTGRES_UNREACHABLE,
+  /// The server accepts no changes.
+  CPOSTGRES_READ_ONLY,
+  /// The server refuses the user.
+  CPOSTGRES_NOT_ALLOWED,
+  CPOSTGRES_NO_DATABASE,
+} cpostgres_refusal_kind;
+/// Returns the reason for a connection that was not made, as far as libpq's sentence tells it: there
+/// is no SQLSTATE of it.
+cpostgres_refusal_kind cpostgres_refusal(const cpostgres_connection *connection);
 /// Returns whether the connection is encrypted by TLS.
 int cpostgres_uses_tls(cpostgres_connection *connection);
 /// Returns the process id of the server's end, or the number that a pooler tells in its place.

@@ -106,7 +106,9 @@ struct CredentialRun {
     let subject = await assertionSubject(for: former)
     let found: Lease?
     do throws(Problem) {
-      found = try await store.lease(account.id, waiting: effects) { isRenewed(since: former) }
+      found = try await store.lease(account.id, waiting: effects) {
+        (try? renewed(since: former)) != nil
+      }
     } catch {
       guard error.reason == .accountStoreFailure, let former, isStillUsable(former) else {
         throw error
@@ -148,10 +150,6 @@ struct CredentialRun {
     return own
   }
 
-  private func isRenewed(since former: StoredCredential?) -> Bool {
-    (try? renewed(since: former)) != nil
-  }
-
   /// Whether the stored credential can be returned when no new one is available: it has not
   /// expired, and the request neither forces a refresh nor sets a minimum validity.
   private func isStillUsable(_ stored: StoredCredential) -> Bool {
@@ -174,7 +172,9 @@ struct CredentialRun {
   func renew() async throws(Problem) -> Renewal {
     let former = try own(of: store.credentials(account.id))
     let subject = await assertionSubject(for: former)
-    let found = try await store.lease(account.id, waiting: effects) { isRenewed(since: former) }
+    let found = try await store.lease(account.id, waiting: effects) {
+      (try? renewed(since: former)) != nil
+    }
     guard let lease = found else { return .renewed(try renewed(since: former).credential) }
     defer { lease.keepAlive() }
     let flow = try flow(under: lease, former, subject)
@@ -397,18 +397,5 @@ struct CredentialRun {
     PerformResult(
       account: account, identity: account.identity, clientID: registration.clientID,
       credential: credential.handedOut(withRefreshToken: false))
-  }
-}
-
-extension StoredCredentialFlow {
-  /// Whether the account's own credential can be exchanged for one of the application's.
-  fileprivate var canIssue: Bool {
-    switch descriptor {
-    case .reverseAuth: true
-    case .systemToken(let descriptor): descriptor.applicationToken != nil && accountsOwn != nil
-    case .authorizationCode, .deviceCode, .oauth1, .clientCredentials, .jwtBearer, .tokenExchange,
-      .passwordSession:
-      false
-    }
   }
 }

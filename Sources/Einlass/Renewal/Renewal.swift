@@ -265,3 +265,16 @@ extension Problem {
       .locked, "The account's credentials have changed meanwhile. Try again.", account: account.id)
   }
 }
+
+extension StoredCredentialFlow {
+  /// Whether the account's own credential can be exchanged for one of the application's.
+  var canIssue: Bool {
+    switch descriptor {
+    case .reverseAuth: true
+    case .systemToken(let descriptor): descriptor.applicationToken != nil && accountsOwn != nil
+    case .authorizationCode, .deviceCode, .oauth1, .clientCredentials, .jwtBearer, .tokenExchange,
+      .passwordSession:
+      false
+    }
+  }
+}

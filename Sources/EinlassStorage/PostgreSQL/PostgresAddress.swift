@@ -57,13 +57,14 @@ struct PostgresAddress: Sendable {
   private static func withoutPassword(_ text: String) -> String {
     let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     var head = String(parts[0])
-    if let slashes = head.firstRange(of: "//"), let at = head.lastIndex(of: "@"),
-      let colon = head[slashes.upperBound..<at].firstIndex(of: ":")
+    let scheme = head.prefix { $0 != "/" }.count + 2
+    if let at = head.lastIndex(of: "@"),
+      let colon = head[..<at].dropFirst(scheme).firstIndex(of: ":")
     {
       head.removeSubrange(colon..<at)
     }
     // A name in percent encoding may be that of a parameter with a secret.
-    guard parts.count > 1, !parts[1].contains("%") else { return head }
+    guard parts.count > 1, !parts[1].utf8.contains(UInt8(ascii: "%")) else { return head }
     let parameters = parts[1].split(separator: "&").filter {
       !$0.hasPrefix("password=") && !$0.hasPrefix("sslpassword=")
     }

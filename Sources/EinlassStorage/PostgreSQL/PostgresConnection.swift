@@ -60,30 +60,24 @@ internal import EinlassSystem
     guard let connection = unsafe opened else { throw Problem(.internal, "Out of memory.") }
     unsafe self.connection = connection
     guard unsafe cpostgres_is_open(connection) != 0 else {
-      let reason = unsafe PostgresProblem.plain(String(cString: cpostgres_message(connection)))
-      throw Self.refusal(reason, address)
+      throw unsafe Self.refusal(connection, address)
     }
   }
 
   deinit { unsafe cpostgres_close(connection) }
 
-  /// libpq reports a refused connection by a sentence alone.
-  private static func refusal(_ reason: String, _ address: PostgresAddress) -> Problem {
-    if reason.contains("session is read-only") || reason.contains("hot standby mode") {
-      return PostgresProblem.readOnly(address.text)
+  /// Returns the problem of a connection that was not made.
+  private static func refusal(
+    _ connection: OpaquePointer, _ address: PostgresAddress
+  ) -> Problem {
+    let reason = unsafe PostgresProblem.plain(String(cString: cpostgres_message(connection)))
+    return switch unsafe cpostgres_refusal(connection) {
+    case CPOSTGRES_READ_ONLY: PostgresProblem.readOnly(address.text)
+    case CPOSTGRES_NOT_ALLOWED: PostgresProblem.problem("28000", reason, address)
+    case CPOSTGRES_NO_DATABASE: PostgresProblem.problem("3D000", reason, address)
+    default:
+      PostgresProblem.unreachable(address.text, reason.isEmpty ? "no answer in time" : reason)
     }
-    if reason.contains("authentication failed") || reason.contains("no password supplied")
-      || reason.contains("permission denied")
-      || reason.contains("role \"") && reason.contains("does not exist")
-      || reason.contains("no pg_hba.conf entry")
-    {
-      return PostgresProblem.problem("28000", reason, address)
-    }
-    if reason.contains("database \"") && reason.contains("does not exist") {
-      return PostgresProblem.problem("3D000", reason, address)
-    }
-    return PostgresProblem.unreachable(
-      address.text, reason.isEmpty ? "no answer in time" : reason)
   }
 
   /// Calls `body` with a list of C strings that ends with a null pointer.
