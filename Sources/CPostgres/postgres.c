@@ -273,7 +273,11 @@ void cpostgres_clear(cpostgres_result *result) { table.clear(result); }
 int cpostgres_wait(cpostgres_connection *connection, int milliseconds) {
   int64_t end = milliseconds < 0 ? -1 : now() + milliseconds;
   if (!wait_for(table.socket(connection), POLLIN, end)) return 0;
-  return table.consumeInput(connection) && table.status(connection) == CONNECTION_OK ? 1 : -1;
+  // The end of the connection may follow the server's last message.
+  do {
+    if (!table.consumeInput(connection) || table.status(connection) != CONNECTION_OK) return -1;
+  } while (wait_for(table.socket(connection), POLLIN, now()));
+  return 1;
 }
 
 char *cpostgres_notification(cpostgres_connection *connection) {

@@ -73,18 +73,4 @@ struct KeptRowsTests {
       try database.all(Self.sql) { row throws(Problem) in try row.text(0) }
     }
   }
-
-  @Test func `The added providers are read again after each change without a listener`() {
-    let kept = KeptRows()
-    kept.note(3)
-    let before = kept.overlayStamp
-    kept.note(4)
-    #expect(kept.overlayStamp != before)
-    kept.setListening(true)
-    let listening = kept.overlayStamp
-    kept.note(5)
-    #expect(kept.overlayStamp == listening)
-    kept.overlay = 1
-    #expect(kept.overlayStamp != listening)
-  }
 }

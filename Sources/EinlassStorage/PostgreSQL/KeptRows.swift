@@ -42,24 +42,26 @@ final class KeptRows: Sendable {
     }
   }
 
-  /// The number of the added providers that this process has heard of.
-  var overlay: Int64 {
-    get { overlayNumber.withLock { $0 } }
-    set { overlayNumber.withLock { $0 = newValue } }
+  /// The added providers as this process has last read them.
+  var overlay: Overlay {
+    get { lastOverlay.withLock { $0 } }
+    set { lastOverlay.withLock { $0 = newValue } }
   }
 
-  /// A value that differs after each change of the added providers. Without a listener each change
-  /// of the store may be one.
-  var overlayStamp: [Int64] {
-    let (isListening, seen) = state.withLock { ($0.isListening, $0.seen) }
-    return isListening ? [overlay] : [overlay, seen]
+  /// The added providers at one revision of the store.
+  struct Overlay {
+    /// Grows with each change.
+    var number: Int64 = 0
+    var text: [UInt8]?
+    /// `nil` before the first look.
+    var revision: Int64?
   }
 
   /// More results are forgotten all at once.
   private static let limit = 4096
 
   private let state = Lock(State())
-  private let overlayNumber = Lock<Int64>(0)
+  private let lastOverlay = Lock(Overlay())
 
   /// Begins or ends the time in which a listener tells of each change.
   func setListening(_ isListening: Bool) {

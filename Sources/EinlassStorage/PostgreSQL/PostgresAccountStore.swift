@@ -51,9 +51,7 @@ public final class PostgresAccountStore: Sendable {
   }
 
   /// The descriptors that a person has added, in the database.
-  public var providerOverlay: ProviderOverlay {
-    .inPostgres(shared, changing: PostgresStore(shared.address, keys: keys))
-  }
+  public var providerOverlay: ProviderOverlay { .inPostgres(shared) }
 
   /// The audit trail. Without `isAwaited` a line is durable on this machine when `append` returns,
   /// and reaches the database soon; with it, the line is in the database.

@@ -55,38 +55,52 @@ extension Deadline {
 }
 
 extension ProviderOverlay {
-  /// `changing` has a connection of its own, because `read` must not wait for an edit.
-  static func inPostgres(
-    _ shared: PostgresStore, changing: PostgresStore
-  ) -> ProviderOverlay {
+  /// The added providers travel with the reads of the store, so that no look at them waits for the
+  /// network.
+  static func inPostgres(_ shared: PostgresStore) -> ProviderOverlay {
     ProviderOverlay(
-      stamp: { shared.kept.overlayStamp },
+      stamp: { [shared.kept.overlay.number] },
       read: { () throws(Problem) in
-        let found = try shared.read(.usual, withKey: false) { store throws(Problem) in
-          try store.connection.overlay()
+        if shared.kept.overlay.revision == nil {
+          // One attempt: the server may hang.
+          shared.kept.overlay.revision = -1
+          _ = try shared.read(.usual) { _ throws(Problem) in }
         }
-        guard let found, let (number, text) = found else { return nil }
-        shared.kept.overlay = number
-        return text
+        return shared.kept.overlay.text
       },
       change: { edit throws(Problem) in
-        let number = try changing.write(.usual) { store throws(Problem) in
-          let former = try store.connection.overlay()
-          let text = try edit(former?.text)
-          let number = (former?.number ?? 0) + 1
-          try store.connection.run(
-            PostgresConnection.upsert("provider_overlay", key: ["id"], ["number", "contents"]),
-            .integer(1), .integer(number), .blob(text))
-          _ = try store.connection.nextRevision()
-          return number
-        }
-        shared.kept.overlay = number
+        while try !shared.replaceOverlay(edit) {}
       })
   }
 }
 
+extension PostgresStore {
+  /// Returns `false` if another machine has changed the added providers during the edit. The edit
+  /// runs without a lock, because it may read and write the store.
+  fileprivate func replaceOverlay(
+    _ edit: ([UInt8]?) throws(Problem) -> [UInt8]
+  ) throws(Problem) -> Bool {
+    let found = try read(.usual, withKey: false) { store throws(Problem) in
+      try store.connection.overlay()
+    }
+    let former = found ?? nil
+    let number = (former?.number ?? 0) + 1
+    let text = try edit(former?.text)
+    let isReplaced = try write(.usual) { store throws(Problem) in
+      guard try store.connection.overlay()?.number == former?.number else { return false }
+      try store.connection.run(
+        PostgresConnection.upsert("provider_overlay", key: ["id"], ["number", "contents"]),
+        .integer(1), .integer(number), .blob(text))
+      _ = try store.connection.nextRevision()
+      return true
+    }
+    if isReplaced { kept.overlay = .init(number: number, text: text, revision: -1) }
+    return isReplaced
+  }
+}
+
 extension Database {
-  fileprivate func overlay() throws(Problem) -> (number: Int64, text: [UInt8])? {
+  func overlay() throws(Problem) -> (number: Int64, text: [UInt8])? {
     try first("SELECT number, contents FROM provider_overlay WHERE id = 1") { row throws(Problem) in
       (try row.integer(0), try row.blob(1))
     }

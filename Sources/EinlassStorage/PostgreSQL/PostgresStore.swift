@@ -49,6 +49,11 @@ final class PostgresStore: SharedStore {
         connection.keepSnapshot = { [kept] in kept.keep($0, at: meta.revision, in: era) }
         connection.keepMeta()
         do throws(Problem) {
+          if kept.overlay.revision != meta.revision {
+            let found = try connection.overlay()
+            kept.overlay = .init(
+              number: found?.number ?? 0, text: found?.text, revision: meta.revision)
+          }
           let result = try body(OpenStore(connection: connection, keys: keys))
           connection.endReading()
           return result

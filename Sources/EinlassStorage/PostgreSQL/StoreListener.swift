@@ -11,6 +11,8 @@ public import EinlassSystem
 public final class StoreListener: Sendable {
   private let shared: PostgresStore
   private let bell: WakeUp
+  /// The newest revision that it has rung for.
+  private let last = Lock<Int64>(0)
 
   private static let selfTestMilliseconds: Int32 = 2_000
   private static let pollMilliseconds: Int32 = 2_000
@@ -70,26 +72,27 @@ public final class StoreListener: Sendable {
         guard let revision = try? connection.revision() else { return }
         revisions = [revision]
       }
-      guard note(revisions, connection) else { return }
+      note(revisions)
     }
   }
 
   private func ask(_ connection: PostgresConnection) {
-    while let revision = try? connection.revision(), note([revision], connection) {
+    while let revision = try? connection.revision() {
+      note([revision])
       BootTime.pause(milliseconds: Self.pollMilliseconds)
     }
   }
 
-  /// Rings for news. Returns `false` if the connection is lost.
-  private func note(_ revisions: [Int64], _ connection: PostgresConnection) -> Bool {
-    let news = revisions.filter { shared.kept.note($0) }
-    guard !news.isEmpty else { return true }
-    // The added providers are read when their number has changed, on a path that must not wait for
-    // it.
-    guard let overlay = try? connection.overlayNumber() else { return false }
-    shared.kept.overlay = overlay
-    bell.ring()
-    return true
+  /// Rings for a newer revision. The store may have read it already, but the front end has not heard
+  /// of it.
+  private func note(_ revisions: [Int64]) {
+    let newest = revisions.max() ?? 0
+    let isNews = last.withLock { last in
+      defer { last = max(last, newest) }
+      return newest > last
+    }
+    shared.kept.note(newest)
+    if isNews { bell.ring() }
   }
 }
 
@@ -106,11 +109,6 @@ extension PostgresConnection {
   /// Returns 0 if there is no store.
   fileprivate func revision() throws(Problem) -> Int64 {
     try number("SELECT revision FROM \"\(address.schema)\".meta")
-  }
-
-  /// Returns 0 if no provider was added.
-  fileprivate func overlayNumber() throws(Problem) -> Int64 {
-    try number("SELECT number FROM \"\(address.schema)\".provider_overlay")
   }
 
   private func number(_ sql: String) throws(Problem) -> Int64 {
