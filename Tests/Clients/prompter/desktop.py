@@ -13,7 +13,7 @@ import pytest
 from house import missing
 
 PYTHON = "/usr/bin/python3"
-PATIENCE = 30
+PATIENCE = 120
 NEEDED = "Xvfb", "xdotool", "dbus-daemon", "desktop-file-validate", "import", PYTHON
 
 
@@ -63,6 +63,12 @@ def find(tree, role, name=""):
 
 def focused(tree):
     return next((node["name"] for node in nodes(tree) if "focused" in node["states"]), None)
+
+
+def lasting(tree):
+    """Returns what does not change by itself: all but the time that is left."""
+    return [(node["role"], node["name"], node["states"], node.get("text")) for node in nodes(tree)
+            if not node["name"].startswith("Closes in ")]
 
 
 def outline(window):
@@ -118,8 +124,10 @@ class Desktop:
         """
         def look():
             window = self.windows().get(title)
-            seen = window and window["whole"] and ready(window)
-            return window if seen and self.windows().get(title) == window else None
+            if not window or not window["whole"] or not ready(window):
+                return None
+            again = self.windows().get(title)
+            return window if again and lasting(again) == lasting(window) else None
         return until(look, lambda: "\n".join([f"no window {title} as expected:", *map(outline, self.look("windows"))]))
 
     def gone(self, title):

@@ -11,6 +11,8 @@ gi.require_version("Atspi", "2.0")
 gi.require_version("Gtk", "3.0")
 from gi.repository import Atspi, Gdk, GLib, Gtk  # noqa: E402
 
+#: In milliseconds. Without it a widget that needs 0.8 s for an answer, on a busy machine, hides its window.
+PATIENCE = 30_000
 STATES = ("FOCUSABLE", "FOCUSED", "SENSITIVE", "SELECTED", "CHECKED", "EDITABLE")
 
 
@@ -57,6 +59,7 @@ def clipboard():
     return Gtk.Clipboard.get(Gdk.SELECTION_CLIPBOARD).wait_for_text()
 
 
+Atspi.set_timeout(PATIENCE, PATIENCE)
 for line in sys.stdin:
     while GLib.MainContext.default().iteration(False):
         pass
