@@ -1,6 +1,6 @@
-"""Stores in files, and the processes that share them.
+"""Stores in files, or in a database as `place` says, and the processes that share them.
 
-The tests judge a store's file with Python's SQLite and with `store.check`.
+The tests judge a store's file with Python's SQLite, and each store with `store.check`.
 """
 import json
 import os
@@ -12,6 +12,8 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+
+from place import ADDRESS, place, rows
 
 PROJECT = Path(__file__).parents[2]
 EINLASS = os.environ.get("EINLASS_BINARY", str(PROJECT / ".build/release-static/release/einlass"))
@@ -45,10 +47,12 @@ class Home:
 
     @property
     def options(self):
-        return ["--store", str(self.database), "--key-file", str(self.keys / "key")]
+        return ["--store", place(self.database), "--key-file", str(self.keys / "key")]
 
     def sql(self, *statements):
-        """Runs the statements with Python's SQLite and returns the rows of the last one."""
+        """Runs the statements with Python's SQLite, or in the database, and returns the rows of the last one."""
+        if ADDRESS:
+            return rows(self.database, *statements)
         connection = sqlite3.connect(self.database, isolation_level=None)
         try:
             return [connection.execute(statement).fetchall() for statement in statements][-1]
@@ -63,7 +67,7 @@ class Home:
             accounts = process.accounts()
             assert check["accounts"] == len(accounts)
             assert check["sealedValues"] == 3 * len(accounts), "an account without its secrets"
-        if accounts:
+        if accounts and not ADDRESS:
             assert self.sql("PRAGMA integrity_check") == [("ok",)]
         return {account["username"]: account.get("displayName") for account in accounts}
 

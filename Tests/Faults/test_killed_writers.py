@@ -2,6 +2,7 @@
 import random
 import threading
 
+from place import about_files
 from stores import ROUNDS, Einlass, Ended, Home, Refused, pause
 
 WRITERS = 4
@@ -85,6 +86,7 @@ def test_no_kill_loses_an_acknowledged_change(report):
     assert lost == 0
 
 
+@about_files("the journal is the server's")
 def test_the_negative_control_a_journal_thrown_away_is_found(report):
     def throw_away(home):
         for suffix in ("-wal", "-shm"):

@@ -82,6 +82,7 @@ def test_no_refused_allocation_loses_a_token_that_was_handed_out(world, preload,
         except OSError:
             pass  # the process has ended
         process.kill() if variables.get("EINLASS_FAIL_AT") else process.close()
+        world.end_lease(account)
         spoil(account)
         (after,) = world.get(account)
         assert {entry["account"]: entry["signedIn"] for entry in world.accounts()} == {other: True, account: True}

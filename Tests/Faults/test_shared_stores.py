@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from place import about_files
 from stores import EINLASS, PATIENCE_SECONDS, ROUNDS, Einlass, Home
 
 
@@ -56,7 +57,7 @@ def made(by, homes):
     stores = {home.sql("SELECT store FROM meta")[0][0] for home in homes}
     keys = {path.read_bytes() for home in homes for path in home.keys.iterdir()}
     accounts = [set(home.accounts()) for home in homes]
-    left = [path.name for home in homes for path in home.data.iterdir() if ".new" in path.name]
+    left = [path.name for home in homes for path in home.data.rglob("*.new*")]
     return len(stores), len(keys), max(map(len, accounts)), left
 
 
@@ -133,6 +134,7 @@ def test_no_writer_starves(writers, changes, report):
     assert max(durations) < max(5, 12 * sum(durations) / len(durations))
 
 
+@about_files("there is no lock of a file to leave out")
 def test_the_negative_control_without_the_lock_writers_are_turned_away(preload, report):
     environment = {**os.environ, "LD_PRELOAD": str(preload("unlocked"))}
     with Home() as home:

@@ -20,6 +20,7 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 from oracle import Server
+from place import ADDRESS, place, rows
 
 PROJECT = Path(__file__).parents[2]
 EINLASS = Path(os.environ.get("EINLASS_BINARY", PROJECT / ".build/release-static/release/einlass"))
@@ -43,7 +44,8 @@ class Provider:
     def __init__(self, grace=0, flow="systemToken"):
         self.lock = threading.Lock()
         self.grace, self.flow, self.seconds = grace, flow, 0
-        self.families, self.requests = {}, []
+        # The ports of the processes that sent the requests, in the same order.
+        self.families, self.requests, self.ports = {}, [], []
         self.scripted, self.gate = None, lambda number, when: None
         provider = self
 
@@ -57,7 +59,8 @@ class Provider:
 
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-                answer = provider.token({name: values[0] for name, values in parse_qs(body).items()})
+                form = {name: values[0] for name, values in parse_qs(body).items()}
+                answer = provider.token(form, self.client_address[1])
                 self.answer(*answer) if answer else self.reset()
 
             def do_GET(self):
@@ -100,10 +103,11 @@ class Provider:
         family = self.families[name]
         family["access"], family["refresh"] = "at-" + secrets.token_hex(16), f"{name}.{secrets.token_hex(16)}"
 
-    def token(self, form):
+    def token(self, form, port):
         with self.lock:
             number = len(self.requests)
             self.requests.append(form["refresh_token"])
+            self.ports.append(port)
         if self.gate(number, "before") == "drop":
             return 503, {}
         if self.scripted:
@@ -146,9 +150,10 @@ class Provider:
 class Process:
     """An einlass process with the shared store."""
 
-    def __init__(self, folder, *options, is_introduced=True, **spawning):
+    def __init__(self, folder, *options, store=None, before=(), is_introduced=True, **spawning):
+        """`before` is a command that runs einlass in its place."""
         self.process = subprocess.Popen(
-            [EINLASS, "--store", str(folder / "data/store.db"), "--key-file", str(folder / "keys/key"),
+            [*before, EINLASS, "--store", store or place(folder / "data/store.db"), "--key-file", str(folder / "keys/key"),
              "--providers", str(folder / "providers.json"), "--config", str(folder / "config.json"), *options],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, **spawning)
         self.number, self.answers, self.notifications, self.is_killed = 0, {}, [], False
@@ -196,6 +201,13 @@ class Process:
         while all(entry["method"] != method for entry in self.notifications):
             self.take(self.lines.get(timeout=max(0.1, deadline - time.monotonic())))
 
+    def wait_for_revision(self, revision):
+        """Waits until the process knows a change of the database by another one, which it is told of a moment later."""
+        deadline = time.monotonic() + PATIENCE
+        while self.call("accounts.list")["result"]["revision"] < revision:
+            assert time.monotonic() < deadline, "the change stays unknown"
+            time.sleep(0.01)
+
     def call(self, method, /, **params):
         return self.answer(self.send(method, **params))
 
@@ -218,7 +230,7 @@ class World:
     def __init__(self, count, *options, grace=0, flow="systemToken"):
         self.folder = Path(tempfile.mkdtemp(prefix="einlass-", dir=FOLDER))
         self.provider = Provider(grace, flow)
-        self.options = options
+        self.options, self.is_in_database = options, bool(ADDRESS)
         (self.folder / "providers.json").write_text(json.dumps(self.provider.descriptor()))
         base = self.provider.base
         (self.folder / "config.json").write_text(json.dumps({"origins": {
@@ -240,6 +252,9 @@ class World:
         family, credential = self.provider.family()
         answer = self.processes[0].call("accounts.add", provider="rotating", username=username,
                                         credential=credential, replace=True)
+        if self.is_in_database:
+            for process in self.processes:
+                process.wait_for_revision(answer["result"]["revision"])
         return answer["result"]["account"], family
 
     def get(self, account, processes=None, **params):
@@ -257,11 +272,51 @@ class World:
         token = self.processes[0].call("credentials.get", account=account)["result"]["credential"]["token"]
         return len(self.provider.requests) == before and token == self.provider.families[family]["access"]
 
+    def kill_holder(self, account, number):
+        """Kills the process with the account's lease, which has sent this token request, and returns it; `None` if the
+        kernel does not say which one that is."""
+        pids = {process.process.pid: process for process in self.processes}
+        asking = sender(self.provider.ports[number], pids) if self.is_in_database else holder(self.folder, account)
+        killed = pids.get(asking)
+        if killed:
+            killed.kill()
+            self.end_lease(account)
+        return killed
+
+    def end_lease(self, account):
+        """Ends the lease of a killed process, which a database keeps for 45 seconds and a file does not."""
+        if self.is_in_database:
+            self.rows(f"UPDATE lease SET until = '-infinity' WHERE name = '{account}'")
+
+    def begun(self):
+        """Returns the accounts of the begun renewals that are recorded."""
+        if self.is_in_database:
+            return [account for account, in self.rows("SELECT account FROM begun_renewal")]
+        return [name.partition(".")[0] for name in os.listdir(self.folder / "data/renewals")]
+
+    def rows(self, statement):
+        """Runs a statement in the store's database and returns its rows, as text."""
+        return rows(self.folder / "data/store.db", statement)
+
     def close(self):
         for process in self.processes:
             process.close()
         self.provider.close()
         shutil.rmtree(self.folder)
+
+
+def sender(port, pids):
+    """Returns which of the processes has the connection from this port; `None` if that cannot be seen."""
+    with open("/proc/net/tcp") as table:
+        sockets = {f"socket:[{line.split()[9]}]" for line in table if line.split()[1].endswith(f":{port:04X}")}
+    for pid in pids:
+        for link in Path(f"/proc/{pid}/fd").glob("*"):
+            try:
+                if os.readlink(link) in sockets:
+                    return pid
+            except OSError:
+                pass  # closed meanwhile
+    return None
 
 
 def holder(folder, account):

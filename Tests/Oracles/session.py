@@ -10,6 +10,7 @@ import threading
 import jsonrpcclient
 import jsonschema
 
+from place import place
 from rotation import EINLASS, PROJECT
 
 DOCUMENT = json.loads((PROJECT / "protocol/openrpc.json").read_text())
@@ -109,6 +110,8 @@ class Session:
 
     def __init__(self, *options, store="memory", descriptors=(), before=()):
         """`before` is a command that runs einlass in its place."""
+        if store != "memory":
+            store = place(store)
         self.process = subprocess.Popen([*before, EINLASS, "--store", store, *options], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, pass_fds=descriptors)
         self.asked, self.answered, self.notified = {}, set(), set()

@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from front_end import bring_back, visit
+from place import ADDRESS, about_files, rows
 from session import Session
 from servers import log
 
@@ -88,7 +89,10 @@ def at_once(sessions, method, params):
 
 
 def kept(tmp_path):
-    """Returns the issuers by id from the file beside the store."""
+    """Returns the issuers by id, from the file beside the store or from the table."""
+    if ADDRESS:
+        [(contents,)] = rows(tmp_path / "store.db", "SELECT convert_from(contents, 'UTF8') FROM provider_overlay")
+        return {entry["id"]: entry["flows"][0]["issuer"] for entry in json.loads(contents)["providers"]}
     (file,) = tmp_path.glob("*providers*.json")
     return {entry["id"]: entry["flows"][0]["issuer"] for entry in json.loads(file.read_text())["providers"]}
 
@@ -131,6 +135,7 @@ def test_a_provider_removed_by_another_process_is_added_again(issuers, processes
     assert first.call("providers.add", issuer=issuers + "/one") == {"provider": added, "created": True}
 
 
+@about_files("the added providers are rows")
 def test_a_damaged_file_of_providers_is_left_as_it_is(issuers, processes, tmp_path):
     (session,) = processes(1)
     session.call("providers.add", issuer=issuers + "/one")

@@ -8,6 +8,7 @@ import urllib.request
 
 import pytest
 
+from place import place
 from rotation import EINLASS
 from test_notifications import Process, add
 
@@ -114,7 +115,7 @@ class SignIns(Process):
     def __init__(self, folder, config, application, **more):
         self.messages, self.count = [], 0
         self.process = subprocess.Popen(
-            [EINLASS, "--store", f"{folder}/store.db", "--key-file", f"{folder}/keys/key", "--config", str(config)],
+            [EINLASS, "--store", place(f"{folder}/store.db"), "--key-file", f"{folder}/keys/key", "--config", str(config)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.call("initialize", client={"name": application}, capabilities={"prompts": ["openURL"]}, **more)
 

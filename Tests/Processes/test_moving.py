@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from test_passphrases import WORDS, account, answered, machine, other, result  # noqa: F401
+from place import about_files
 from rotation import SANDBOX
 from session import Session
 
@@ -152,6 +153,7 @@ def test_an_added_provider_that_cannot_be_read_takes_no_other_with_it(machine):
     assert "leftOut" not in greeting(machine)
 
 
+@about_files("the failed removal is of a damaged file")
 def test_removing_a_provider_removes_its_stored_registration(machine):
     session = machine.start()
     first = machine.folder / "first.json"
@@ -209,6 +211,7 @@ def test_a_registration_is_imported_even_if_all_accounts_exist(machine, other):
     assert arrive(arrived, path)["registrations"] == []
 
 
+@about_files("there is no folder of the store")
 @pytest.mark.parametrize("folder", ["data", "data.json"])
 def test_a_folder_writable_by_others_is_reported_as_the_stores_problem(machine, folder):
     (machine.folder / folder).mkdir(mode=0o700)
@@ -229,6 +232,7 @@ def test_a_full_file_of_providers_blames_no_parameter(machine):
     assert "longer than 1 MiB" in answer.message and "path" not in answer.data
 
 
+@about_files("the added providers are rows")
 @pytest.mark.parametrize("fails", [False, True])
 def test_an_import_keeps_a_provider_added_meanwhile(machine, other, fails):
     session = machine.start()

@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 
+from place import about_files, place
 from rotation import EINLASS
 
 PATIENCE_SECONDS = 30
@@ -20,7 +21,8 @@ class Process:
     def __init__(self, folder, application, *, initializes=True, prompts=("grantAccess",)):
         self.messages, self.count = [], 0
         self.process = subprocess.Popen(
-            ["timeout", str(PATIENCE_SECONDS), EINLASS, "--store", f"{folder}/store.db", "--key-file", f"{folder}/keys/key"],
+            ["timeout", str(PATIENCE_SECONDS), EINLASS, "--store", place(f"{folder}/store.db"), "--key-file",
+             f"{folder}/keys/key"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         if initializes:
             self.call("initialize", client={"name": application, "title": application.title()},
@@ -127,6 +129,7 @@ def test_a_running_process_knows_the_providers_of_another(tmp_path):
         assert not [message for message in tool.messages if "method" in message]
 
 
+@about_files("the added providers are rows")
 def test_a_damaged_file_of_providers_leaves_the_known_ones(tmp_path):
     with Process(tmp_path, "editor", initializes=False) as editor:
         # Without changes the process looks at the file before each request.
@@ -140,6 +143,7 @@ def test_a_damaged_file_of_providers_leaves_the_known_ones(tmp_path):
         assert providers(editor) == {"forge": "The Forge"}
 
 
+@about_files("the added providers are rows")
 def test_a_descriptor_that_cannot_be_read_is_not_announced(tmp_path):
     with Process(tmp_path, "editor") as editor, Process(tmp_path, "settings") as settings:
         editor.call("providers.add", descriptor=DESCRIPTOR)

@@ -12,7 +12,8 @@ import time
 
 import pytest
 
-from rotation import PATIENCE, World, holder
+from place import about_files
+from rotation import PATIENCE, World
 
 pytestmark = pytest.mark.usefixtures("built")
 ROUNDS = int(os.environ.get("EINLASS_FAULT_ROUNDS", "50"))
@@ -98,18 +99,15 @@ def test_the_holder_of_the_lock_is_killed(world, when, survives):
         def kill(number, now, first=first, killed=killed, account=account):
             if number != first or now != when:
                 return
-            victim = holder(world.folder, account)
-            for process in world.processes:
-                if process.process.pid == victim:
-                    process.kill()
-                    killed.append(process)
+            if process := world.kill_holder(account, number):
+                killed.append(process)
             return "drop"
 
         world.provider.gate = kill
         answers = world.get(account)
         world.provider.gate = lambda number, now: None
         if not killed:
-            pytest.skip("the kernel does not say who holds a lock: /proc/locks")
+            pytest.skip("the kernel does not say which process holds the lease")
         left = [answer for process, answer in zip(world.processes, answers) if process not in killed]
         assert len(left) == 7 and None not in left
         world.processes = [process for process in world.processes if process not in killed]
@@ -133,16 +131,14 @@ def test_a_provider_with_a_grace_period_loses_no_token_after_a_kill():
 
         def kill(number, now, first=first, killed=killed, account=account):
             if number == first and now == "after":
-                victim = holder(world.folder, account)
-                killed.extend(process for process in world.processes if process.process.pid == victim)
-                for process in killed:
-                    process.kill()
+                if process := world.kill_holder(account, number):
+                    killed.append(process)
 
         world.provider.gate = kill
         answers = world.get(account)
         world.provider.gate = lambda number, now: None
         if not killed:
-            pytest.skip("the kernel does not say who holds a lock: /proc/locks")
+            pytest.skip("the kernel does not say which process holds the lease")
         left = [answer for process, answer in zip(world.processes, answers) if process not in killed]
         world.processes = [process for process in world.processes if process not in killed] + [world.spawn()]
         killed[0].close()
@@ -205,11 +201,12 @@ def test_a_lost_refresh_is_not_sent_again_at_a_change_of_the_store():
         for each in world.processes:
             each.call("accounts.list")
         time.sleep(0.1)
-    assert len(world.provider.requests) == 2 and os.listdir(world.folder / "data/renewals") == []
+    assert len(world.provider.requests) == 2 and world.begun() == []
     world.provider.gate = lambda number, when: None
     world.close()
 
 
+@about_files("a begun renewal is repeated when its account is next used")
 @pytest.mark.parametrize("running", [0, 3])
 def test_the_renewal_of_a_killed_process_is_retried(running):
     """The running processes retry the renewal, or the next one to start; no request for the credential is needed."""
@@ -222,6 +219,7 @@ def test_the_renewal_of_a_killed_process_is_retried(running):
         if when == "after" and number == 0:
             process.kill()
             process.process.wait(PATIENCE)
+            world.end_lease(account)
             killed.set()
             return "reset"
 
@@ -229,11 +227,10 @@ def test_the_renewal_of_a_killed_process_is_retried(running):
     process.send("credentials.get", account=account)
     assert killed.wait(PATIENCE)
     if not running:
-        (begun,) = os.listdir(world.folder / "data/renewals")
-        assert begun.startswith(account + ".")
+        assert world.begun() == [account]
     world.processes = others or [world.spawn()]
     deadline = time.monotonic() + PATIENCE
-    while os.listdir(world.folder / "data/renewals"):
+    while world.begun():
         assert time.monotonic() < deadline
         time.sleep(0.01)
     assert len(world.provider.requests) == 2 and world.kept(account, family)
@@ -319,6 +316,7 @@ def test_the_negative_control_a_killed_process_stores_nothing():
     assert arrived.wait(PATIENCE)
     process.kill()
     process.process.wait(PATIENCE)
+    world.end_lease(account)
     go.set()
     assert other.call("credentials.get", account=account)["error"]["code"] == 1005
     assert world.provider.families[family]["revoked"]
@@ -362,6 +360,7 @@ def test_a_token_with_an_earlier_expiry_is_refreshed_in_time():
     world.close()
 
 
+@about_files("each machine has a trail of its own")
 @of(2)
 def test_the_trail_names_a_token_by_the_same_digest_in_every_process(world):
     account, family = world.add()
@@ -463,6 +462,7 @@ def test_no_error_of_the_provider_removes_the_account(world):
         assert world.accounts()[0]["health"] == "ok", case
 
 
+@about_files("the disk is the server's")
 @of(1, "--test")
 def test_a_token_is_saved_when_the_disk_has_room_again_or_reported_as_lost(world):
     """The disk becomes full between the provider's answer and the commit."""

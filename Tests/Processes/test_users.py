@@ -13,10 +13,13 @@ import urllib.request
 
 import pytest
 
+from place import ADDRESS, place
 from rotation import EINLASS, SANDBOX
 
 RUNS = int(os.environ.get("EINLASS_FAULT_ROUNDS", "50")) * 20
 STEPS = 10
+# The duration of a change, about.
+CHANGE_SECONDS = 0.02 if ADDRESS else 0.004
 PROVIDERS = ("google", "microsoft", "dropbox")
 VERIFYING = ("google", "dropbox")
 # An id_token of these is a credential from outside, and so a proof of the person.
@@ -169,8 +172,8 @@ class Directory:
         config = folder / "config.json"
         config.touch(0o600)
         config.write_text(json.dumps(ready["config"] | {"users": {"directory": "shared", "recentSignInSeconds": 86400}}))
-        place = ("--config", str(config), "--store", str(folder / "store.db"), "--key-file", str(folder / "keys/key"))
-        self.start = lambda number: Process(f"kiosk-{number}", *place)
+        options = ("--config", str(config), "--store", place(folder / "store.db"), "--key-file", str(folder / "keys/key"))
+        self.start = lambda number: Process(f"kiosk-{number}", *options)
         self.processes = [self.start(number) for number in range(3)]
         self.accounts = {(provider, person): self.sign_in(provider, person) for provider in PROVIDERS for person in PEOPLE}
         for process in self.processes:
@@ -337,7 +340,7 @@ def test_a_killed_process_leaves_a_change_whole_or_undone(directory, step):
         assert apply(after, process.application, step) is None
         method, params = directory.request(step)
         process.send(method, **params)
-        time.sleep(chance.random() * 0.004 * (count % 5))
+        time.sleep(chance.random() * CHANGE_SECONDS * (count % 5))
         process.process.kill()
         process.process.wait(60)
         process.process.stdout.close()
