@@ -1,0 +1,83 @@
+"""The audit trail of many machines: a file on each, forwarded to a table.
+
+    python -m pytest Tests/PostgreSQL/test_audit.py
+"""
+import json
+import time
+
+import pytest
+
+from machines import Fleet
+from wire import Wire, socket_of
+
+pytestmark = pytest.mark.usefixtures("built")
+
+
+@pytest.fixture
+def wire(shared):
+    with Wire(socket_of(shared)) as wire:
+        yield wire
+
+
+def lines(fleet):
+    return [line for line, in fleet.rows("SELECT convert_from(line, 'UTF8') FROM audit") if "credentials.get" in line]
+
+
+def wait_for_lines(fleet, count):
+    deadline = time.monotonic() + 30
+    while len(lines(fleet)) != count:
+        assert time.monotonic() < deadline and len(lines(fleet)) <= count, lines(fleet)
+        time.sleep(0.1)
+
+
+def test_the_entries_of_every_machine_come_to_the_table_once(shared, wire):
+    fleet = Fleet(shared, "trail", 2, reaching=wire.parameters)
+    account, family = fleet.add()
+    fleet.get(account)
+    wait_for_lines(fleet, 2)
+    # While the network hangs, the entries stay on the machine.
+    wire.freeze()
+    assert all("result" in answer for answer in fleet.get(account))
+    time.sleep(1)
+    assert len(lines(fleet)) == 2
+    wire.thaw()
+    fleet.get(account)
+    wait_for_lines(fleet, 6)
+    # A process that is killed leaves its entries to the next one on its machine.
+    killed, other = fleet.processes
+    wire.freeze()
+    assert "result" in killed.call("credentials.get", account=account)
+    killed.kill()
+    killed.close()
+    wire.cut()
+    wire.thaw()
+    fleet.processes = [killed.machine.start(fleet.address), other]
+    fleet.processes[0].call("accounts.list")
+    wait_for_lines(fleet, 7)
+    text = "\n".join(lines(fleet))
+    assert fleet.provider.families[family]["access"] not in text and account in text
+    fleet.close()
+
+
+@pytest.mark.parametrize("audit", ["required", None])
+def test_a_required_entry_is_in_the_table_before_the_answer(shared, wire, audit):
+    fleet = Fleet(shared, f"required_{audit or 'not'}".lower(), 1, reaching=wire.parameters)
+    account, family = fleet.add()
+    fleet.get(account)
+    wait_for_lines(fleet, 1)
+    config = fleet.machines[0].folder / "config.json"
+    config.write_text(json.dumps({**json.loads(config.read_text()), **({"audit": audit} if audit else {})}))
+    fleet.processes.pop().close()
+    process = fleet.machines[0].start(fleet.address)
+    fleet.processes = [process]
+    process.call("accounts.list")
+    for _ in range(3):
+        before = len(lines(fleet))
+        assert "result" in process.call("credentials.get", account=account)
+        if audit:
+            assert len(lines(fleet)) == before + 1
+    wire.freeze()
+    # The control: what is not required is handed out without the server.
+    assert ("error" in process.call("credentials.get", account=account)) == bool(audit)
+    wire.thaw()
+    fleet.close()

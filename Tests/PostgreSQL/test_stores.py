@@ -1,0 +1,228 @@
+"""Stores in one database, the rights that they need, and the stores that are left alone.
+
+    python -m pytest Tests/PostgreSQL/test_stores.py
+"""
+import json
+import shutil
+import subprocess
+
+import pytest
+
+from cluster import program, run
+from machines import Fleet, Machine
+from rotation import EINLASS
+
+pytestmark = pytest.mark.usefixtures("built")
+
+
+@pytest.fixture
+def fleet(shared):
+    """Returns a function that starts machines with a store in the shared server."""
+    started = []
+
+    def start(store, count=1, *options, **more):
+        started.append(Fleet(shared, store, count, *options, **more))
+        return started[-1]
+
+    yield start
+    for fleet in started:
+        fleet.close()
+
+
+ADA = {"provider": "twitter", "username": "ada", "credential": {
+    "type": "oauth1", "key": "k3y-of-ada", "secret": "s3cret-of-ada", "clientId": "c", "clientSecret": "client-s3cret"}}
+
+
+def add(process, username="ada"):
+    return process.call("accounts.add", **{**ADA, "username": username})
+
+
+def names(process):
+    return sorted(account["username"] for account in process.call("accounts.list")["result"]["accounts"])
+
+
+def dump(cluster, schema):
+    """Returns the statements that would restore a schema, without the numbers that sequences give next: a change that
+    was undone uses some."""
+    # pg_dump draws a word for `\\restrict` in each dump.
+    return [line for line in run(program("pg_dump"), "-h", str(cluster.sockets), "-p", str(cluster.port), "-U", "postgres", "-n",
+                                 schema, "einlass").splitlines() if "restrict" not in line and "setval" not in line]
+
+
+def detail(answer):
+    assert answer["error"]["code"] == 1009, answer
+    return answer["error"]["data"]["detail"]
+
+
+def test_stores_of_one_database_do_not_see_each_other(shared, fleet):
+    first, second = fleet("house"), fleet("house_2")
+    unnamed = Fleet(shared, None, 1)
+    add(first.processes[0], "ada")
+    add(second.processes[0], "grace")
+    add(unnamed.processes[0], "alan")
+    assert [names(fleet.processes[0]) for fleet in (first, second, unnamed)] == [["ada"], ["grace"], ["alan"]]
+    second.processes[0].notifications.clear()
+    add(first.processes[0], "edsger")
+    add(second.processes[0], "barbara")
+    second.processes[0].wait_for("accounts.changed")
+    # The first store's change would have come first.
+    added = [change for entry in second.processes[0].notifications if entry["method"] == "accounts.changed"
+             for change in entry["params"]["changes"]]
+    assert len(added) == 1
+    schemas = {schema for schema, in shared.sql("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'einlass%'")}
+    assert {"einlass", "einlass_house", "einlass_house_2"} <= schemas
+    unnamed.close()
+
+
+def test_a_second_machine_needs_a_copy_of_the_key(shared, fleet):
+    machines = fleet("keys")
+    add(machines.processes[0])
+    before = dump(shared, "einlass_keys")
+    stranger = Machine(machines.folder)
+    process = stranger.start(machines.address)
+    assert names(process) == ["ada"]
+    assert detail(add(process, "grace")) == "keyUnavailable"
+    process.close()
+    assert not stranger.key.exists() and list(stranger.state.rglob("*.key")) == []
+    assert dump(shared, "einlass_keys") == before
+    # The control: the copy is enough.
+    stranger.take_key(machines.machines[0])
+    process = stranger.start(machines.address)
+    assert "result" in add(process, "grace")
+    process.close()
+    stranger.remove()
+
+
+def test_the_key_has_its_usual_place_by_the_stores_id(shared):
+    machine, other = Machine(), Machine()
+
+    def added(machine, username):
+        request = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "accounts.add", "params": {**ADA, "username": username}}) + "\n"
+        done = subprocess.run([EINLASS, "--finish", "--store", shared.address("usual")], input=request, capture_output=True,
+                              text=True, env=machine.environment)
+        return json.loads(done.stdout)
+
+    assert added(machine, "ada")["result"]["created"]
+    [(store,)] = shared.sql("SELECT store FROM einlass_usual.meta")
+    key = machine.state / f"keys/{store}.key"
+    assert list(machine.state.rglob("*.key")) == [key]
+    assert detail(added(other, "grace")) == "keyUnavailable"
+    (other.state / "keys").mkdir(mode=0o700, parents=True)
+    shutil.copy(key, other.state / "keys")
+    assert added(other, "grace")["result"]["created"]
+    machine.remove()
+    other.remove()
+
+
+def test_the_database_has_no_secret_in_the_clear(shared, fleet):
+    machines = fleet("sealed")
+    add(machines.processes[0])
+    account, family = machines.add("grace")
+    machines.get(account)
+    machines.processes[0].call("users.create", email="ada@example.org", password="passw0rd-of-ada")
+    machines.processes[0].call("providers.configure", provider="github", clientId="mine", clientSecret="s3cret-of-mine")
+    text = "\n".join(dump(shared, "einlass_sealed"))
+    secrets = ["k3y-of-ada", "s3cret-of-ada", "client-s3cret", "passw0rd-of-ada", "s3cret-of-mine",
+               machines.provider.families[family]["access"], machines.provider.families[family]["refresh"]]
+    for secret in secrets:
+        assert secret not in text and secret.encode().hex() not in text, "a secret"
+    # The control: names are found.
+    assert "grace" in text and "rotating" in text
+
+
+@pytest.fixture
+def guest(shared):
+    """A role that may connect and no more."""
+    shared.sql("CREATE ROLE guest LOGIN")
+    yield shared
+    shared.sql("DROP OWNED BY guest", "DROP ROLE guest")
+
+
+def test_a_role_that_may_not_make_a_schema_is_told_so(guest, fleet):
+    machines = fleet("unmade", 0, address=guest.address("unmade", role="guest"))
+    machines.processes = [machines.spawn()]
+    assert names(machines.processes[0]) == []
+    answer = add(machines.processes[0])
+    assert detail(answer) == "permissions" and "unmade" in answer["error"]["message"]
+    assert guest.sql("SELECT count(*) FROM pg_namespace WHERE nspname = 'einlass_unmade'") == [("0",)]
+
+
+def test_a_role_with_an_empty_schema_of_its_own_needs_nothing_else(guest, fleet):
+    guest.sql("CREATE SCHEMA einlass_given AUTHORIZATION guest")
+    machines = fleet("given", 2, address=guest.address("given", role="guest"))
+    account, family = machines.add()
+    assert len({answer["result"]["credential"]["token"] for answer in machines.get(account)}) == 1
+    assert guest.sql("SELECT rolcreatedb, rolsuper, has_database_privilege('guest', 'einlass', 'CREATE') FROM pg_roles "
+                     "WHERE rolname = 'guest'") == [("f", "f", "f")]
+
+
+USE = ("GRANT USAGE ON SCHEMA einlass_lent TO guest",
+       "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA einlass_lent TO guest",
+       "GRANT USAGE ON ALL SEQUENCES IN SCHEMA einlass_lent TO guest")
+
+
+def test_a_role_that_owns_nothing_uses_a_store_with_rights_on_its_rows(guest, fleet):
+    owner = fleet("lent")
+    add(owner.processes[0])
+    guest.sql(*USE)
+    machine = Machine(owner.folder)
+    machine.take_key(owner.machines[0])
+    process = machine.start(guest.address("lent", role="guest"))
+    assert "result" in add(process, "grace") and names(process) == ["ada", "grace"]
+    process.close()
+    # Without the right to write, the store is read.
+    guest.sql("REVOKE INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA einlass_lent FROM guest")
+    process = machine.start(guest.address("lent", role="guest"))
+    assert names(process) == ["ada", "grace"]
+    assert detail(add(process, "alan")) == "permissions"
+    process.close()
+    guest.sql("REVOKE SELECT ON ALL TABLES IN SCHEMA einlass_lent FROM guest")
+    process = machine.start(guest.address("lent", role="guest"), is_introduced=False)
+    assert detail(process.call("accounts.list")) == "permissions"
+    process.close()
+    machine.remove()
+
+
+def test_a_newer_schema_is_left_alone(shared, fleet):
+    machines = fleet("newer")
+    add(machines.processes[0])
+    machines.processes.pop().close()
+    shared.sql("UPDATE einlass_newer.meta SET schema = schema + 1")
+    before = dump(shared, "einlass_newer")
+    process = machines.spawn(is_introduced=False)
+    for call in (lambda: process.call("accounts.list"), lambda: add(process, "grace"), lambda: process.call("store.check")):
+        assert detail(call()) == "tooNew"
+    process.close()
+    assert dump(shared, "einlass_newer") == before
+    # The control: the former number opens it.
+    shared.sql("UPDATE einlass_newer.meta SET schema = schema - 1")
+    machines.processes = [machines.spawn()]
+    assert "result" in add(machines.processes[0], "grace")
+
+
+def test_a_schema_of_others_is_left_alone(shared, fleet):
+    shared.sql("CREATE SCHEMA einlass_others AUTHORIZATION einlass", "CREATE TABLE einlass_others.account (id integer)",
+               "INSERT INTO einlass_others.account VALUES (7)", role="postgres")
+    before = dump(shared, "einlass_others")
+    machines = fleet("others", 0)
+    machines.processes = [machines.spawn(is_introduced=False)]
+    assert detail(add(machines.processes[0])) == "permissions"
+    assert dump(shared, "einlass_others") == before
+
+
+def test_a_database_that_is_not_there_is_named(shared, fleet):
+    machines = fleet("nowhere", 0, address=shared.address("nowhere", database="nowhere"))
+    machines.processes = [machines.spawn(is_introduced=False)]
+    answer = machines.processes[0].call("accounts.list")
+    assert answer["error"]["code"] == 1009 and "nowhere" in answer["error"]["message"]
+
+
+def test_a_standby_or_a_read_only_database_is_read(shared, fleet):
+    machines = fleet("reading")
+    add(machines.processes[0])
+    machines.processes.pop().close()
+    address = shared.address("reading", target_session_attrs="any", options="-cdefault_transaction_read_only=on")
+    process = machines.spawn(address)
+    assert names(process) == ["ada"]
+    assert detail(add(process, "grace")) == "readOnly"
+    process.close()
