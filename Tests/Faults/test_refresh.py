@@ -12,7 +12,9 @@ from rotation import World
 from stores import ROUNDS
 
 # Ten minutes and a day, forwards and back; to 1970 and to 2100.
-JUMPS = [0, 600, -600, 86_400, -86_400, 1000 - int(time.time()), 4_102_444_800 - int(time.time())]
+# With names, because two workers of pytest may begin in different seconds.
+JUMPS = {"none": 0, "10 min on": 600, "10 min back": -600, "a day on": 86_400, "a day back": -86_400,
+         "to 1970": 1000 - int(time.time()), "to 2100": 4_102_444_800 - int(time.time())}
 
 
 @pytest.fixture
@@ -33,7 +35,7 @@ def clock(tmp_path, preload):
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("jump", JUMPS)
+@pytest.mark.parametrize("jump", JUMPS.values(), ids=JUMPS)
 def test_the_clock_jumps_and_the_provider_is_asked_once(world, clock, jump, when):
     move, environment = clock
     world.processes = [world.spawn(env=environment) for _ in range(2)]
