@@ -178,7 +178,8 @@ def test_the_table_of_errors_has_the_data():
     assert table in PAGE, f"the rows are:\n{table}"
 
 
-@pytest.mark.parametrize("page", [page for page in [*PAGES, "clients/CONTAINERS.md", "clients/KEYS.md", "clients/RECIPES.md"] if (PROJECT / page).exists()])
+@pytest.mark.parametrize("page", [page for page in [*PAGES, "clients/CONTAINERS.md", "clients/KEYS.md", "clients/POSTGRESQL.md",
+                                                    "clients/RECIPES.md"] if (PROJECT / page).exists()])
 def test_links_between_the_pages_lead_to_a_heading(page):
     prose = re.sub(r"^ *```.*?^ *```$", "", (PROJECT / page).read_text(), flags=re.DOTALL | re.MULTILINE)
     for path, anchor in re.findall(r"\]\(([^)#:]*)#?([^)]*)\)", prose):
