@@ -11,7 +11,9 @@ import Testing
     "EinlassCrypto": ["COpenSSL"],
     "Einlass": ["EinlassJSON", "EinlassCrypto"],
     "EinlassNetwork": ["Einlass", "EinlassCrypto", "EinlassSystem", "CCurl", "CSystem"],
-    "EinlassStorage": ["Einlass", "EinlassCrypto", "EinlassSystem", "CPostgres", "CSQLite", "CWALIndex"],
+    "EinlassStorage": [
+      "Einlass", "EinlassCrypto", "EinlassSystem", "CPostgres", "CSQLite", "CWALIndex",
+    ],
     "EinlassAuthenticators": ["Einlass", "EinlassNetwork", "EinlassStorage"],
     "EinlassRPC": ["EinlassJSON", "EinlassSystem"],
     "EinlassServer": ["Einlass", "EinlassCrypto", "EinlassJSON", "EinlassRPC", "EinlassSystem"],
