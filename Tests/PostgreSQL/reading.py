@@ -12,7 +12,6 @@ Addresses and folders of the page stand for those of the test. `sudo`, `scp` and
 """
 import json
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -36,8 +35,6 @@ PATIENCE = 60  # seconds; turns a hang into a failure
 QUESTIONS = {
     "einlassctl store slots add passphrase": ["(opens the store): ", "Once more: "],
     "einlassctl store slots add keyfile": ["(opens the store "]}
-# Debian's file, as far as it matters.
-POOLER = "[databases]\n[pgbouncer]\nlogfile = {folder}/pooler.log\npidfile =\nunix_socket_dir =\nauth_type = trust\n"
 STAND_INS = {
     "sudo": '#!/bin/sh\n[ "$1" != -u ] || shift 2\nexec "$@"\n',
     "scp": f"""#!{sys.executable}
@@ -80,10 +77,9 @@ class Operator:
             (self.programs / name).write_text(text.replace("{homes}", str(folder)))
             (self.programs / name).chmod(0o755)
         self.machines = {name: self.machine(name) for name in (*MACHINES, "db")}
-        (cluster.data / "conf.d").mkdir()
-        (folder / "pgbouncer").mkdir()
-        (folder / "pgbouncer/pgbouncer.ini").write_text(POOLER.format(folder=cluster.folder))
-        give(cluster.data / "conf.d")
+        for place in (cluster.data / "conf.d", cluster.folder / "pgbouncer"):
+            place.mkdir()
+            give(place)
         cluster.write("postgresql.conf", "include_dir = 'conf.d'\n", "a")
 
     def machine(self, name):
@@ -100,6 +96,10 @@ class Operator:
         self.sandbox.terminate()
         self.sandbox.wait(PATIENCE)
         self.sandbox.stdout.close()
+
+    @property
+    def pooler_file(self):
+        return self.server.folder / "pgbouncer/pgbouncer.ini"
 
     @property
     def server(self):
@@ -126,7 +126,7 @@ class Operator:
 
     @staticmethod
     def commands(text):
-        assert re.match(r"\w+\$ ", text), text
+        assert all(re.match(r"\w+\$ |> ", line) for line in text.splitlines()), text
         return [(name, re.sub(r"^> ", "", command, flags=re.MULTILINE))
                 for name, command in re.findall(r"^(\w+)\$ (.*(?:\n> .*)*)$", text, re.MULTILINE)]
 
@@ -137,13 +137,15 @@ class Operator:
             ports = [str(server.port) for server in self.servers][:hosts[1].count(",") + 1]
             more = ["hostaddr=" + ",".join("127.0.0.1" for _ in ports)] + ["port=" + ",".join(ports)] * ("port=" not in text)
             text = text.replace(hosts[0], "\n".join([hosts[0], *more]))
+        folder = self.server.folder
         for shown, place in [
-                ("/etc/postgresql/15/main", self.server.data), ("/etc/pgbouncer", self.folder / "pgbouncer"),
-                ("/var/lib/postgresql", self.server.folder), ("/home/ada", machine.folder), ("6432", self.pooler_port),
+                ("6432", self.pooler_port), ("/home/ada", machine.folder), ("/etc/postgresql/15/main", self.server.data),
+                ("/etc/pgbouncer", folder / "pgbouncer"), ("/var/lib/postgresql", folder),
                 ("host=/var/run/postgresql", f"host={self.server.sockets} port={self.server.port}"),
+                ("/var/run/postgresql", folder), ("/var/log/postgresql", folder),
                 ("listen_addr = *", "listen_addr = 127.0.0.1"), ("-o postgres ", f"-o {keeper()} " if keeper() else "")]:
             text = text.replace(shown, str(place))
-        return text
+        return text.replace("STORE", self.sql("SELECT store FROM einlass.meta")) if "STORE" in text else text
 
     def places(self, text):
         """Returns the machines and the path of the file that the text names."""
@@ -161,8 +163,6 @@ class Operator:
         elif block.before.startswith("Below the first line"):
             first, _, rest = file.read_text().partition("\n")
             text = f"{first}\n{text}{rest}"
-        elif "to the end of" in block.before:
-            text = file.read_text() + text
         file.write_text(text)
         file.chmod(0o600)
         if place[0] == "db":
@@ -179,8 +179,8 @@ class Operator:
             return self.answer(machine, command)
         if name == "db":
             machine.environment |= {"PGHOST": str(self.server.sockets), "PGPORT": str(self.server.port), "PGUSER": "postgres"}
-        code, output, errors = machine.run("bash", "-ec", self.here(command, machine), input=f"{PASSWORD}\n" * 2, patience=PATIENCE,
-                                           cwd=machine.folder)
+        code, output, errors = machine.run(
+            "bash", "-ec", self.here(command, machine), input=f"{PASSWORD}\n" * 2, patience=PATIENCE, cwd=machine.folder)
         assert code == 0, f"{name}$ {command}\n{output}\n{errors}"
         return output
 
@@ -192,8 +192,8 @@ class Operator:
             assert terminal.end() == 0, terminal.shown
 
     def sql(self, text, role="postgres"):
-        done = subprocess.run(["psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-h", str(self.server.sockets), "-p", str(self.server.port), "-U",
-                               role, "-d", DATABASE], input=text, capture_output=True, text=True, timeout=PATIENCE)
+        command = ["psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-h", str(self.server.sockets), "-p", str(self.server.port)]
+        done = subprocess.run([*command, "-U", role, "-d", DATABASE], input=text, capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 0, f"{text}\n{done.stderr}"
         return done.stdout.strip()
 
@@ -209,17 +209,12 @@ class Operator:
         if self.pooler:
             self.pooler.terminate()
             self.pooler.wait(PATIENCE)
-        folder = self.server.folder / "pgbouncer"
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(self.folder / "pgbouncer", folder)
-        ini = folder / "pgbouncer.ini"
-        ini.write_text(ini.read_text().replace(str(self.folder / "pgbouncer"), str(folder)))
-        give(folder, *folder.iterdir())
-        self.pooler = subprocess.Popen(as_keeper(pooler.PROGRAM, "-q", ini), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.pooler = subprocess.Popen(as_keeper(pooler.PROGRAM, "-q", self.pooler_file), stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
                 return socket.create_connection(("127.0.0.1", self.pooler_port)).close()
             except ConnectionRefusedError:
-                assert self.pooler.poll() is None and time.monotonic() < deadline, (folder / "pooler.log").read_text()
+                assert self.pooler.poll() is None and time.monotonic() < deadline
                 time.sleep(0.02)
