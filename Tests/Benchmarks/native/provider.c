@@ -1,7 +1,8 @@
 // A provider on loopback with canned valid bodies for reverse auth and for an authorization code,
 // and with a minimum of HTTP, so that nearly all of a flow's cost is einlass's, libcurl's and the
-// kernel's. `/count` answers the number of token requests. `provider stall` reads and never
-// answers. Prints its port.
+// kernel's. `/count` answers the number of token requests. A refresh token `NUMBER.COUNT` is
+// rotated: the next one is `NUMBER.COUNT+1`, each works once, and `/reused` answers the number of
+// others. `provider stall` reads and never answers. Prints its port.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -27,7 +28,7 @@ static const char identity[] =
 static const char token[] =
     "{\"access_token\":\"0123456789abcdef0123456789abcdef\",\"token_type\":\"Bearer\",\"expires_in\":3600,"
     "\"refresh_token\":\"fedcba9876543210fedcba9876543210\"}";
-static long tokens;
+static long tokens, reused, rotated[1 << 17];
 
 struct connection {
   size_t count;
@@ -35,6 +36,23 @@ struct connection {
 };
 static struct connection *connections[1 << 12];
 static int stalls;
+
+// Returns the answer to a request for a token, in `text` if it rotates a refresh token.
+static const char *turn(const char *request, char *text, size_t size) {
+  const char *value = strstr(request, "refresh_token=");
+  long number, count;
+  if (!value || sscanf(value, "refresh_token=%ld.%ld", &number, &count) != 2) return token;
+  if (number < 0 || number >= 1 << 17 || count != rotated[number]) {
+    reused++;
+    return "{\"error\":\"invalid_grant\"}";
+  }
+  snprintf(text, size,
+           "{\"access_token\":\"a%ld.%ld\",\"token_type\":\"Bearer\",\"expires_in\":3600,"
+           "\"refresh_token\":\"%ld.%ld\"}",
+           number, count + 1, number, count + 1);
+  rotated[number]++;
+  return text;
+}
 
 // Answers the complete requests; returns false if the connection is to be closed.
 static int answer(int fd, struct connection *c) {
@@ -46,18 +64,21 @@ static int answer(int fd, struct connection *c) {
     if (length) whole += strtoul(length + 17, NULL, 10);
     if (whole > c->count) {
       *end = '\r';
-      return whole <= sizeof c->bytes;
+      return whole < sizeof c->bytes;
     }
+    // The body is behind the head, which ends with a zero now.
+    char after = c->bytes[whole], text[1024], made[256];
+    c->bytes[whole] = 0;
     const char *type = "text/html; charset=utf-8", *body = identity;
     if (strstr(c->bytes, "/oauth/request_token")) body = requestToken;
     else if (strstr(c->bytes, "/oauth/access_token")) body = accessToken;
     else type = "application/json";
-    char count[32];
-    if (strstr(c->bytes, "/token ")) body = token, tokens++;
-    else if (strstr(c->bytes, "/count ")) snprintf(count, sizeof count, "%ld", tokens), body = count;
-    char text[1024];
-    int n = snprintf(text, sizeof text, "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %zu\r\n\r\n%s",
-                     type, strlen(body), body);
+    if (strstr(c->bytes, "/token ")) body = turn(end + 4, made, sizeof made), tokens++;
+    else if (strstr(c->bytes, "/count ")) snprintf(made, sizeof made, "%ld", tokens), body = made;
+    else if (strstr(c->bytes, "/reused ")) snprintf(made, sizeof made, "%ld", reused), body = made;
+    c->bytes[whole] = after;
+    int n = snprintf(text, sizeof text, "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n\r\n%s",
+                     strstr(body, "\"error\"") ? "400 Bad Request" : "200 OK", type, strlen(body), body);
     if (!stalls && write(fd, text, n) != n) return 0;
     memmove(c->bytes, c->bytes + whole, c->count -= whole);
   }
