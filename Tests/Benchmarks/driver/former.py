@@ -3,6 +3,9 @@ accounts."""
 
 import os
 import pathlib
+import re
+import shutil
+import subprocess
 
 from .process import EINLASS, LIST, Session, Stores, interleaved, percentile, ratio, start
 from .provider import Provider, setup
@@ -24,6 +27,7 @@ def compare(report, stores, former):
         for name, program in builds.items():
             report.add("as before: stripped size", name, pathlib.Path(program).stat().st_size / 1e6, "MB",
                        before=os.path.getsize(program) / os.path.getsize(builds["before"]))
+        instructions(report, builds, argv)
         for what, unit, rounds, measure in (
                 ("start, 3 accounts", "ms", 100, lambda name: start(argv[name])[0] * 1e3),
                 ("round trip p50", "µs", 15, lambda name: round_trip(argv[name])),
@@ -34,6 +38,25 @@ def compare(report, stores, former):
             results = interleaved(rounds, {name: lambda name=name: measure(name) for name in builds})
             for name in builds:
                 report.add(f"as before: {what}", name, results[name], unit, before=ratio(results, name, "before"))
+
+
+def instructions(report, builds, argv):
+    """Instructions from the start to the end of the input, which no other program on the machine changes."""
+    if not shutil.which("valgrind"):
+        report.skip("as before: instructions of a start", "einlass", "valgrind is not installed")
+        return
+    initialize = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"client":{"name":"benchmarks"}}}\n'
+
+    def count(*command):
+        done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command],
+                              input=initialize + LIST, capture_output=True, check=True)
+        return int(re.search(rb"Collected : (\d+)", done.stderr)[1]) / 1e6
+    for store, commands in (("no store", {name: [program, "--store", "memory"] for name, program in builds.items()}),
+                            ("3 accounts", argv)):
+        results = interleaved(3, {name: lambda name=name: count(*commands[name]) for name in builds})
+        for name in builds:
+            report.add(f"as before: instructions of a start, {store}", name, results[name], "million",
+                       before=ratio(results, name, "before"))
 
 
 def round_trip(argv):
