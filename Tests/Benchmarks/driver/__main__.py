@@ -4,7 +4,7 @@ import argparse
 import pathlib
 import sys
 
-from . import bridges, engine, former, helpers, many, resources, sharing, targets, tokens, users, wire
+from . import bridges, engine, former, helpers, many, postgresql, resources, sharing, targets, tokens, users, wire
 from .process import Stores
 from .report import Report
 
@@ -14,7 +14,7 @@ MEASURES = {
     "signatures": engine.signatures, "sealed": engine.sealed, "together": engine.together, "size": targets.size,
     "changes": sharing.changes, "grants": sharing.grants,
     "many": many.measure, "users": users.measure, "helpers": helpers.measure,
-    "bridges": bridges.measure,
+    "bridges": bridges.measure, "postgresql": postgresql.measure,
     "tokens": tokens.verified, "browser": tokens.browser, "former": former.compare,
 }
 

@@ -42,9 +42,9 @@ def start(argv, request=LIST, any_bytes=False, eof_first=False):
 class Session:
     """A running server program; the end of a `with` block kills it."""
 
-    def __init__(self, argv, cpu=None):
+    def __init__(self, argv, cpu=None, environment=None):
         self.process = subprocess.Popen(
-            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
+            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0, env=environment,
             preexec_fn=None if cpu is None else lambda: os.sched_setaffinity(0, {cpu}))
         self.to, self.out = self.process.stdin.fileno(), self.process.stdout.fileno()
         self.rest = b""
