@@ -4,8 +4,9 @@ internal import EinlassSystem
 
 /// The audit trail of a store in PostgreSQL: the table `audit`.
 ///
-/// A line is first durable in a file on this machine, so that no request waits for the network, and
-/// a thread moves it to the database. An awaited line goes to the database alone.
+/// A line first goes to a file on this machine, where it survives the process, so that no request
+/// waits for the network. A thread moves it to the database. An awaited line goes to the database
+/// alone.
 extension AuditLines {
   private static let pageLines = 500
 
@@ -13,7 +14,7 @@ extension AuditLines {
     _ shared: PostgresStore, spool location: StoreLocation, isAwaited: Bool
   ) -> AuditLines {
     let table = "\"\(shared.address.schema)\".audit"
-    let spool = AuditSpool(AuditFile(location: location, isDurable: true).lines, shared, table)
+    let spool = AuditSpool(AuditFile(location: location).lines, shared, table)
     return AuditLines(
       append: { line, patience throws(Problem) in
         guard isAwaited else { return try spool.append(line, patience) }
@@ -88,6 +89,9 @@ private final class AuditSpool: Sendable {
   private let forwarding = Lock(false)
 
   private static let retryMilliseconds: Int32 = 5_000
+  /// The time in which lines gather for one statement.
+  private static let gatherMilliseconds: Int32 = 200
+  private static let linesOfStatement = 100
 
   init(_ lines: AuditLines, _ shared: PostgresStore, _ table: String) {
     self.lines = lines
@@ -110,6 +114,7 @@ private final class AuditSpool: Sendable {
 
   private func runUntilEmpty() {
     while true {
+      BootTime.pause(milliseconds: Self.gatherMilliseconds)
       do throws(Problem) { try forward(by: Deadline(milliseconds: 10_000)) } catch {
         BootTime.pause(milliseconds: Self.retryMilliseconds)
         continue
@@ -127,13 +132,12 @@ private final class AuditSpool: Sendable {
       while true {
         guard let part = try lines.part(nil, .usual), !part.lines.isEmpty else { return }
         var counts: [[UInt8]: Int] = [:]
-        for line in part.lines {
-          counts[line.bytes, default: 0] += 1
-          // A line that was cut by a crash is followed by an empty one.
-          guard !line.bytes.isEmpty else { continue }
-          _ = try shared.runMakingStore(
-            "INSERT INTO \(table) (line, origin) VALUES (?1, ?2) ON CONFLICT (origin) DO NOTHING",
-            .blob(line.bytes), .blob(Self.origin(of: line)))
+        for line in part.lines { counts[line.bytes, default: 0] += 1 }
+        // A line that was cut by a crash is followed by an empty one.
+        var left = part.lines.filter { !$0.bytes.isEmpty }[...]
+        while !left.isEmpty {
+          try insert(left.prefix(Self.linesOfStatement))
+          left = left.dropFirst(Self.linesOfStatement)
         }
         _ = try lines.remove(.usual) { line in
           guard let count = counts[line], count > 0 else { return false }
@@ -142,6 +146,18 @@ private final class AuditSpool: Sendable {
         }
       }
     }
+  }
+
+  private func insert(_ lines: ArraySlice<AuditLines.Line>) throws(Problem) {
+    let rows = lines.indices.map { index in
+      let number = 2 * (index - lines.startIndex)
+      return "(?\(number + 1), ?\(number + 2))"
+    }
+    _ = try shared.runMakingStore(
+      """
+      INSERT INTO \(table) (line, origin) VALUES \(rows.joined(separator: ", "))
+      ON CONFLICT (origin) DO NOTHING
+      """, values: lines.flatMap { [.blob($0.bytes), .blob(Self.origin(of: $0))] })
   }
 
   /// Returns a value that no other line has, of this machine or another.

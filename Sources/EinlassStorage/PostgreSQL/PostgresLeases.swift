@@ -35,7 +35,7 @@ extension AccountLeases {
           // A release that does not arrive only delays others until the lease ends.
           _ = try? shared.run(
             "UPDATE \(table) SET until = '-infinity' WHERE name = ?1 AND holder = ?2",
-            .text(name), .text(holder), by: Deadline(milliseconds: 2_000))
+            .text(name), .text(holder), by: Deadline(milliseconds: 10_000))
           ended()
         })
     }

@@ -154,6 +154,10 @@ final class PostgresStore: SharedStore {
 
   /// Runs one statement as `run` does, and makes the store first if there is none.
   func runMakingStore(_ sql: String, _ values: SQLValue...) throws(Problem) -> [[SQLValue]] {
+    try runMakingStore(sql, values: values)
+  }
+
+  func runMakingStore(_ sql: String, values: [SQLValue]) throws(Problem) -> [[SQLValue]] {
     let run = { () throws(Problem) in
       try self.alone(by: AccountStore.Patience.usual.deadline) { connection throws(Problem) in
         try connection.alone(sql, values, by: AccountStore.Patience.usual.deadline)
