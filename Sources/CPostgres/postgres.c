@@ -36,6 +36,7 @@ enum { FIELD_STATE = 'C', FIELD_MESSAGE = 'M' };
   X(int, backendPID, (const cpostgres_connection *))                                              \
   X(void, finish, (cpostgres_connection *))                                                       \
   X(int, socket, (const cpostgres_connection *))                                                  \
+  X(void *, setNoticeProcessor, (cpostgres_connection *, void (*)(void *, const char *), void *))   \
   X(int, setnonblocking, (cpostgres_connection *, int))                                           \
   X(int, sendQuery, (cpostgres_connection *, const char *))                                       \
   X(int, sendQueryParams,                                                                         \
@@ -116,9 +117,17 @@ static int wait_for(int socket, short events, int64_t end) {
   }
 }
 
+static void ignore(void *context, const char *notice) {
+  (void)context;
+  (void)notice;
+}
+
 cpostgres_connection *cpostgres_connect(const char *const *keywords, const char *const *values) {
   cpostgres_connection *connection = table.connectdbParams(keywords, values, 1);
-  if (connection != NULL && table.status(connection) == CONNECTION_OK) table.setnonblocking(connection, 1);
+  if (connection == NULL) return NULL;
+  // libpq would write notices of the server to standard error.
+  table.setNoticeProcessor(connection, ignore, NULL);
+  if (table.status(connection) == CONNECTION_OK) table.setnonblocking(connection, 1);
   return connection;
 }
 

@@ -274,4 +274,4 @@ def test_a_store_is_removed_and_every_block_was_read(operator, second):
     operator.read("Remove a store")
     assert not operator.left
     schemas = operator.sql("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'einlass%' ORDER BY 1").split()
-    assert schemas == ["einlass", "einlass_farm", "einlass_mine_moved"]
+    assert schemas == ["einlass", "einlass_farm", "einlass_mine.moved"]

@@ -67,6 +67,8 @@ final class KeptRows: Sendable {
   func setListening(_ isListening: Bool) {
     state.withLock {
       $0.isListening = isListening
+      // A restored database begins with an older revision.
+      $0.seen = 0
       $0.era += 1
       $0.forget()
     }

@@ -19,6 +19,11 @@ enum PostgresProblem {
         .refused,
         "The database of the account store \(path) does not exist. Create it, or correct the address.",
         path: path)
+    case "42P06":
+      .store(
+        .refused,
+        "The database has the remains of an earlier move of the account store \(path). Drop their schema, whose name ends in .moved.",
+        path: path)
     case "53100":
       .store(
         .full, "The database server of the account store \(path) has no space left on its disk.",

@@ -19,7 +19,8 @@ final class PostgresStore: SharedStore {
     .store(.refused, "There is no account store at \(address.text) yet.", path: address.text)
   }
 
-  var movedName: String { "\(address.schema)_moved" }
+  /// No name of a store leads to it.
+  var movedName: String { "\(address.schema).moved" }
 
   func read(
     _ patience: AccountStore.Patience, _ body: (any StoreReader) throws(Problem) -> Void

@@ -39,6 +39,7 @@ public final class StoreListener: Sendable {
       let hearsItself = try? hearsItself(connection, by: deadline)
     {
       shared.kept.setListening(true)
+      last.withLock { $0 = 0 }
       // Changes before this moment were not heard.
       bell.ring()
       if hearsItself { hear(connection) } else { ask(connection) }
