@@ -83,7 +83,7 @@ def test_the_first_lines_of_the_page_show_a_code(house, enter_code):
     shown = run(house, command, enter_code)
     check(expected, shown)
     assert '"name": "Ada Lovelace"' in shown
-    # What the page says of the next time, and of a script.
+    # The next time, and for a script, as the page says.
     assert bash(house, "github", typed="1\n")[0] == 0
     assert house.do("token", "github", "--for", "bash").strip() in house.state()["github"]["tokens"]
 

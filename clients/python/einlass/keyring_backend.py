@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import Optional
 from urllib.parse import urlsplit
 
@@ -39,15 +40,18 @@ class EinlassKeyring(backend.KeyringBackend):
         if not (urlsplit(service).scheme in ("https", "http") or "." in service or ":" in service):
             return None
         account = None if username in (None, "", "oauth2", "__token__") else username
+        former, begin = slow_answer.former(), time.monotonic()
         try:
             with TokenSource("keyring") as source:
-                return source.token(service, account, timeout=slow_answer.limit())
+                limit = slow_answer.SHORT_SECONDS if former else slow_answer.USUAL_SECONDS
+                return source.token(service, account, timeout=limit)
         except EinlassError as problem:
-            if problem.reason == "timeout":
-                slow_answer.note(problem.message)
+            message = former if former and problem.reason == "timeout" else problem.message
+            if not former and time.monotonic() - begin > slow_answer.SLOW_SECONDS:
+                slow_answer.note(message)
             if problem.data.get("detail") != "notServed":
                 # pip and twine say only that there is no password.
-                print(f"einlass: {problem.message}", file=sys.stderr)
+                print(f"einlass: {message}", file=sys.stderr)
             return None
         except OSError:
             return None

@@ -1,4 +1,4 @@
-"""The note of einlassctl about a helper that gave up: pip and uv ask several times, and would wait as long each time."""
+"""The note of einlassctl about a late failure: pip and uv ask several times, and would wait as long each time."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import json
 import os
 import time
 from pathlib import Path
+from typing import Optional
 
-USUAL_SECONDS, SHORT_SECONDS, MEMORY_SECONDS = 5.0, 1.2, 20.0
+#: The time limit for an answer, and that shortly after a late failure.
+USUAL_SECONDS, SHORT_SECONDS = 5.0, 1.2
+SLOW_SECONDS, MEMORY_SECONDS = 1.5, 20.0
 
 
 def _path() -> Path:
@@ -15,17 +18,18 @@ def _path() -> Path:
     return Path(folder) / "einlass/slow-answer.json"
 
 
-def limit() -> float:
-    """Returns the time limit for an answer, in seconds: a short one shortly after a late answer."""
+def former() -> Optional[str]:
+    """Returns the line of a late failure shortly before, or None."""
     try:
-        left = json.loads(_path().read_text())["until"] / 1000 - time.monotonic()
+        noted = json.loads(_path().read_text())
+        left = noted["until"] / 1000 - time.monotonic()
+        return str(noted["line"]) if 0 < left <= MEMORY_SECONDS else None
     except (OSError, ValueError, KeyError, TypeError):
-        return USUAL_SECONDS
-    return SHORT_SECONDS if 0 < left <= MEMORY_SECONDS else USUAL_SECONDS
+        return None
 
 
 def note(line: str) -> None:
-    """Remembers that no answer came in time."""
+    """Remembers the line of a failure that took more than SLOW_SECONDS."""
     path = _path()
     content = {"until": int((time.monotonic() + MEMORY_SECONDS) * 1000), "line": line}
     try:

@@ -15,7 +15,8 @@ import pytest
 import requests
 
 from einlass import Client, EinlassError, ServerGone
-from einlass import httpx_auth, mcp_bridge, requests_auth, tokens
+from einlass import httpx_auth, mcp_bridge, requests_auth, slow_answer, tokens
+from einlass.keyring_backend import EinlassKeyring
 from einlass.tokens import Token, TokenSource
 
 FAKE = [sys.executable, str(Path(__file__).with_name("fake_server.py"))]
@@ -83,6 +84,20 @@ def test_requests_that_wait_for_one_start_fail_with_it(started):
         assert len(started) == 1
         with pytest.raises(EinlassError, match="did not answer within 0.2 s"):  # a later request tries again
             source.token(ADDRESS, timeout=0.2)
+
+
+def test_keyring_repeats_the_line_of_a_late_failure(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv("EINLASS", "/bin/cat")
+    for name, seconds in (("USUAL_SECONDS", 0.5), ("SHORT_SECONDS", 0.1), ("SLOW_SECONDS", 0.3)):
+        monkeypatch.setattr(slow_answer, name, seconds)
+    (tmp_path / "einlass").mkdir()
+    for _ in range(3):
+        assert EinlassKeyring().get_password(ADDRESS, "ada") is None
+        assert capsys.readouterr().err.startswith("einlass: /bin/cat did not answer within 0.5 s.")
+    slow_answer.note("The store is locked.")  # as einlassctl does
+    assert EinlassKeyring().get_password(ADDRESS, "ada") is None and slow_answer.former() == "The store is locked."
+    assert capsys.readouterr().err == "einlass: The store is locked.\n"
 
 
 # The einlass that the requests of the bridge share
