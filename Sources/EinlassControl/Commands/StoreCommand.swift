@@ -38,7 +38,7 @@ struct StoreStatus: ServerCommand {
       ),
       ("writable", status["readOnly"]?.bool.map { $0 ? "no" : "yes" }),
       ("key uses", status["keyUses"]?.plain),
-      ("PostgreSQL", status["database"]?["version"]?.plain),
+      ("server", (status["database"]?["version"]?.plain).map { "PostgreSQL \($0)" }),
       ("SQLite", status["sqlite"]?.string?.split(separator: " ").first.map { String($0) }),
     ]
   }
@@ -117,8 +117,8 @@ struct StoreMove: ServerCommand {
       Everything is copied as it is, sealed, and compared; the key and its slots stay the same. The \
       old store gets another name, because the same tokens must not be used from two stores.
 
-      EXAMPLE: einlassctl store move 'postgresql://db.example.com/signin?einlass_store=team'
-      EXAMPLE: einlassctl store move 'postgresql://db.example.com/signin' ~/accounts.db
+      EXAMPLE: einlassctl store move 'postgresql://db.example.com/signin'
+      EXAMPLE: einlassctl store move 'postgresql:///signin' ~/accounts.db
       """)
 
   @Argument(
