@@ -118,7 +118,6 @@ struct StoreMove: ServerCommand {
       old store gets another name, because the same tokens must not be used from two stores.
 
       EXAMPLE: einlassctl store move 'postgresql://db.example.com/signin'
-      EXAMPLE: einlassctl store move 'postgresql:///signin' ~/accounts.db
       """)
 
   @Argument(
