@@ -141,8 +141,7 @@ struct CredentialRun {
     }
   }
 
-  /// Returns the credential that another request has stored since `former` was read. Throws
-  /// `accountStoreFailure` without a good one.
+  /// Returns the good credential that another request has stored since `former` was read.
   private func renewed(since former: StoredCredential?) throws(Problem) -> StoredCredential {
     guard let own = try own(of: store.credentials(account.id)),
       own.generation != former?.generation, isGood(own), !provider.checks(own, at: effects.now())
