@@ -1,14 +1,11 @@
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 HERE = Path(__file__).parent
-sys.path.append(str(HERE.parent / "Oracles"))  # for `rotation`
-
 import stores
 
 

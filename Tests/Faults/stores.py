@@ -8,10 +8,14 @@ import random
 import shutil
 import sqlite3
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 from pathlib import Path
+
+# Here and not in conftest.py, because some tests run their file again in a namespace, without pytest.
+sys.path.append(str(Path(__file__).parents[1] / "Oracles"))
 
 from place import ADDRESS, place, rows
 

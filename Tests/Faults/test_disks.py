@@ -168,7 +168,6 @@ def rotation():
     """Returns the module `rotation`, with a file system of its own for its folders."""
     folder = sys.argv[2]
     subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777", "none", folder], check=True)
-    sys.path.append(str(Path(__file__).parents[1] / "Oracles"))
     import rotation
 
     rotation.FOLDER = folder
