@@ -38,6 +38,9 @@ export class Prompts implements Disposable {
   private readonly links = new Map<string, () => unknown>();
   /** The functions that ask for the last address of the browser, by flow. */
   private readonly pastes = new Map<string, () => unknown>();
+  /** The flows with a question for a verifier, and the functions to call when one comes. */
+  private readonly asked = new Set<string>();
+  private readonly waiting = new Map<string, () => void>();
   private lastLink = 0;
   private turn: Promise<unknown> = Promise.resolve();
 
@@ -72,16 +75,31 @@ export class Prompts implements Disposable {
     const open = () => env.openExternal(prompt.url);
     const host = plain(prompt.host);
     const title = `${asker(prompt)}: sign in at ${origin(prompt)}`;
+    const asked = this.verifierAsked(prompt.flows[0], closed);
     const work = await this.pick<() => PromiseLike<unknown>>(closed, title, access(prompt), [
       { label: `Open ${host} in the browser`, answer: open },
       { label: "Copy the address", answer: () => env.clipboard.writeText(prompt.url) }]);
     if (!work) return undefined;
     await work();
+    await asked;
     const paste = () => this.pastes.get(prompt.flows[0])?.();
     const text = sentences(`${origin(prompt)}: sign in at ${host} in your browser.`, access(prompt));
     const mayPaste = this.pastes.has(prompt.flows[0]);
     return this.wait(closed, text, {
       "Open again": open, ...(mayPaste ? { "Paste the address of a page that did not load": paste } : {}) });
+  }
+
+  /** Resolves with the flow's question for a verifier. einlass asks both questions at once, in any order. */
+  private verifierAsked(flow: string, closed: Signal): Promise<void> {
+    if (this.asked.has(flow)) return Promise.resolve();
+    return new Promise((done) => {
+      this.waiting.set(flow, done);
+      closed.addEventListener("abort", () => {
+        this.waiting.delete(flow);
+        done();
+      });
+      setTimeout(done, 2000);
+    });
   }
 
   private deviceCode(prompt: DeviceCodePrompt, closed: Signal): Promise<Answer<"deviceCode">> {
@@ -97,6 +115,11 @@ export class Prompts implements Disposable {
   }
 
   private async enterVerifier(prompt: EnterVerifierPrompt, closed: Signal): Promise<Answer<"enterVerifier">> {
+    const [flow] = prompt.flows;
+    this.asked.add(flow);
+    closed.addEventListener("abort", () => this.asked.delete(flow));
+    this.waiting.get(flow)?.();
+    this.waiting.delete(flow);
     const pin = prompt.expects === "pin";
     const wish = pin ? "Enter the number from the page." : "If the page does not load, paste its address here.";
     const ask = async () => {
@@ -108,7 +131,6 @@ export class Prompts implements Disposable {
     };
     if (pin || prompt.again) return ask();
     // The notification of `openURL` has the link, because most people never need it.
-    const [flow] = prompt.flows;
     return new Promise((resolve) => {
       this.pastes.set(flow, async () => {
         const answer = await ask();
