@@ -211,8 +211,9 @@ static int drained(cpostgres_connection *connection, int64_t end) {
   return table.status(connection) == CONNECTION_OK && !table.isBusy(connection);
 }
 
-int cpostgres_send(cpostgres_connection *connection, const char *sql) {
-  return table.sendQuery(connection, sql) && table.flush(connection) >= 0;
+int cpostgres_send(cpostgres_connection *connection, const char *sql, int milliseconds) {
+  return drained(connection, now() + milliseconds) && table.sendQuery(connection, sql) &&
+         table.flush(connection) >= 0;
 }
 
 cpostgres_result *cpostgres_run(cpostgres_connection *connection, const char *sql, int milliseconds) {

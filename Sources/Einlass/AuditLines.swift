@@ -40,13 +40,17 @@ public struct AuditLines: Sendable {
   /// Removes the lines for which the closure returns `true`. Returns their number.
   public var remove:
     @Sendable (AccountStore.Patience, _ shouldRemove: ([UInt8]) -> Bool) throws(Problem) -> Int
+  /// Called at the end of the process, for lines that wait to be sent elsewhere.
+  public var finish: @Sendable () -> Void
 
   public init(
     append: @escaping @Sendable ([UInt8], AccountStore.Patience) throws(Problem) -> Void,
     isFree: @escaping @Sendable () -> Bool,
     part: @escaping @Sendable (Position?, AccountStore.Patience) throws(Problem) -> Part?,
-    remove: @escaping @Sendable (AccountStore.Patience, ([UInt8]) -> Bool) throws(Problem) -> Int
+    remove: @escaping @Sendable (AccountStore.Patience, ([UInt8]) -> Bool) throws(Problem) -> Int,
+    finish: @escaping @Sendable () -> Void = {}
   ) {
+    self.finish = finish
     self.append = append
     self.isFree = isFree
     self.part = part

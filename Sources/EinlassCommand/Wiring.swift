@@ -89,6 +89,7 @@ struct Wiring {
       options.log.warning("configuration", "An added provider cannot be used: \(fault)")
     }
     let server = server()
+    defer { parts.audit.finish() }
     let code = try server.serve(streams, signals: SignalDescriptor(), options: options)
     // An answer to `initialize` has named the problem already.
     if let problem = parts.configurationProblem, !server.hasGreeted {

@@ -42,16 +42,18 @@ final class HeldTokens: Sendable {
   }
 
   /// Announces the replacement of every held token among these changes. `nil` means that the
-  /// changes are not known, so every held token is checked.
+  /// changes are not known, so every held token is checked. `revision` is the store's, which the
+  /// last written credential has as its generation.
   func look(
-    in store: AccountStore, after changes: [StoreChange]?, _ patience: AccountStore.Patience,
+    in store: AccountStore, after changes: [StoreChange]?, at revision: Int64,
+    _ patience: AccountStore.Patience,
     _ tell: (OAuth2Credential, Account.ID) -> Void
   ) throws(Problem) {
     let changed = changes.map { Set($0.compactMap(\.replacedCredential)) }
     let held = tokens.withLock { tokens in
       tokens.filter { key, held in
-        if case .token = held { return true }
-        return changed?.contains(key.account) ?? true
+        guard let changed, case .generation(let generation) = held else { return true }
+        return changed.contains(key.account) && generation < revision
       }
     }
     for (key, held) in held {

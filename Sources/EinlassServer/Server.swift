@@ -234,6 +234,12 @@ public final class Server: Sendable {
 
   /// Finishes the renewals that other processes had begun when they ended.
   func finishRenewals() {
+    guard store.isRemote, let executor = announcer.executor else { return finishBegunRenewals() }
+    // The look waits for the network.
+    Task(executorPreference: executor) { [weak self] in self?.finishBegunRenewals() }
+  }
+
+  private func finishBegunRenewals() {
     refresher.finish(store.begunRenewals.all()) { [weak self] in
       self?.budgetedEinlass
     } _: { [weak self] in

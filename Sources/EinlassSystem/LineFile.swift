@@ -83,8 +83,21 @@ public struct LineFile: ~Copyable, Sendable {
     named = file
   }
 
+  /// Gives the file another name in its directory, so that the next line begins a new file. Returns
+  /// `false` for a file without lines.
+  public mutating func rename(to other: String) throws(FileError) -> Bool {
+    guard try lock.acquire(.exclusive, by: Deadline(milliseconds: 10_000)) else { return false }
+    defer { lock.release() }
+    guard try lock.status().countBytes > 0, let directory = try SafeDirectory.open(directory) else {
+      return false
+    }
+    try directory.rename(name, to: other)
+    return true
+  }
+
   private func endsInLineFeed(_ count: Int64) throws(FileError) -> Bool {
-    try readAll(lock.descriptor, from: max(0, count - 1), to: count, path: lock.path)
+    guard count > 0 else { return true }
+    return try readAll(lock.descriptor, from: max(0, count - 1), to: count, path: lock.path)
       == [Self.lineFeed]
   }
 

@@ -41,10 +41,14 @@ struct HeldTokensTests {
     }
 
     /// The accounts that the front end is notified of, and the accounts that were read for it.
-    func look(_ changes: [StoreChange]?) throws -> (told: [Account.ID], read: Set<Account.ID>) {
+    func look(
+      _ changes: [StoreChange]?, at revision: Int64 = .max
+    ) throws -> (told: [Account.ID], read: Set<Account.ID>) {
       read.withLock { $0 = [] }
       let told = Lock([Account.ID]())
-      try held.look(in: store, after: changes, .none) { _, id in told.withLock { $0.append(id) } }
+      try held.look(in: store, after: changes, at: revision, .none) { _, id in
+        told.withLock { $0.append(id) }
+      }
       return (told.withLock(\.self), Set(read.withLock(\.self)))
     }
   }
@@ -62,6 +66,16 @@ struct HeldTokensTests {
       #expect(looked.told == told && looked.read == [Self.ids[7]])
     }
     #expect(try world.look(nil).read == Set(Self.ids))
+  }
+
+  @Test func `A token of the store's last revision is not read again`() throws {
+    let world = World()
+    let id = Self.ids[0]
+    world.hold(world.keep("own", of: id, generation: 5), of: id)
+    #expect(try world.look([.credential(id)], at: 5).read == [])
+    #expect(try world.look([.credential(id)], at: 6).read == [id])
+    // Another database, whose revisions mean nothing here.
+    #expect(try world.look(nil, at: 5).read == [id])
   }
 
   @Test func `The token of a removed account is no longer held`() throws {

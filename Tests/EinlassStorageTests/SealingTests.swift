@@ -231,13 +231,20 @@ struct SealingTests {
     #expect(try foreign.store().contents(new.account.id) == [new.credential])
   }
 
-  @Test func `Uses of the key are counted, and end at half of the safe number`() throws {
+  @Test func `Uses of the key end at half of the safe number, and those of renewals at the whole`()
+    throws
+  {
     let home = try StoreHome()
     let id = try home.store().add(.example(), .usual).account.id
     _ = try home.store().saveCredential(id, .oauth2Example("a"))
     let tool = SQLiteTool(path: home.database)
     #expect(try tool.run("SELECT encryptions FROM meta") == ["6"])
     try tool.run("UPDATE meta SET encryptions = \(1 << 31 - 3)")
+    _ = try home.store().add(.example("bob"), .usual)
+    let refusal = problem { _ = try home.store().add(.example("eve"), .usual) }
+    #expect(refusal?.detail == "refused")
+    // A renewed token cannot be asked for again.
+    try tool.run("UPDATE meta SET encryptions = \(1 << 32 - 3)")
     _ = try home.store().saveCredential(id, .oauth2Example("b"))
     let problem = problem { _ = try home.store().saveCredential(id, .oauth2Example("c")) }
     #expect(problem?.detail == "refused")
@@ -245,6 +252,6 @@ struct SealingTests {
     // The new key's count begins again.
     _ = try home.store().maintenance.rotateKey { _, _ in }
     _ = try home.store().saveCredential(id, .oauth2Example("c"))
-    #expect(try tool.run("SELECT encryptions FROM meta") == ["9"])
+    #expect(try tool.run("SELECT encryptions FROM meta") == ["12"])
   }
 }

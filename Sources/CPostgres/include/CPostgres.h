@@ -54,9 +54,9 @@ int cpostgres_uses_tls(cpostgres_connection *connection);
 int cpostgres_backend_number(const cpostgres_connection *connection);
 void cpostgres_close(cpostgres_connection *connection);
 
-/// Sends statements without parameters and does not wait for their end. The next query waits for
-/// it. Returns 0 if the connection is lost.
-int cpostgres_send(cpostgres_connection *connection, const char *sql);
+/// Sends statements without parameters, after the end of those that were sent before, and does not
+/// wait for their end. Returns 0 if the connection is lost or the time is over.
+int cpostgres_send(cpostgres_connection *connection, const char *sql, int milliseconds);
 /// Runs statements without parameters and returns the last result, or the first error; NULL if the
 /// connection is lost or the time is over.
 cpostgres_result *cpostgres_run(cpostgres_connection *connection, const char *sql, int milliseconds);

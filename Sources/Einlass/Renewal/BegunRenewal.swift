@@ -18,16 +18,22 @@ public struct BegunRenewal: Hashable, Sendable {
 public struct BegunRenewals: Sendable {
   public var begin: @Sendable (BegunRenewal) -> Void
   public var end: @Sendable (BegunRenewal) -> Void
+  /// Returns the begun renewals, without those that a process of another machine still works on, as
+  /// far as the store knows.
   public var all: @Sendable () -> Set<BegunRenewal>
+  /// Returns whether a renewal was begun and did not end.
+  public var contains: @Sendable (BegunRenewal) -> Bool
 
   public init(
     begin: @escaping @Sendable (BegunRenewal) -> Void,
     end: @escaping @Sendable (BegunRenewal) -> Void,
-    all: @escaping @Sendable () -> Set<BegunRenewal>
+    all: @escaping @Sendable () -> Set<BegunRenewal>,
+    contains: (@Sendable (BegunRenewal) -> Bool)? = nil
   ) {
     self.begin = begin
     self.end = end
     self.all = all
+    self.contains = contains ?? { all().contains($0) }
   }
 
   /// The records of a store that ends with its process.

@@ -199,7 +199,7 @@ struct CredentialRun {
     let subject = await assertionSubject(for: try own(of: store.credentials(account.id)))
     let lease = try await store.lease(account.id, waiting: effects)
     defer { lease.keepAlive() }
-    guard canAsk(), store.begunRenewals.all().contains(begun) else { return }
+    guard canAsk(), store.begunRenewals.contains(begun) else { return }
     let flow = try flow(under: lease, nil, subject)
     guard flow.canRenew, flow.own?.generation == begun.generation else { return }
     _ = try await flow.renewal(storedIn: store, under: lease)

@@ -58,6 +58,8 @@ public final class ChangeFeed: Sendable {
     /// The watch. It stays open as long as it is polled, even after it failed.
     var ring: Ring?
     var seesAll = false
+    /// Runs when the changes were read after a ring.
+    var rung: (@Sendable () -> Void)?
   }
 
   /// - Parameters:
@@ -77,13 +79,11 @@ public final class ChangeFeed: Sendable {
     let number = watch.withLock { watch in
       watch.ring = try? watching?()
       watch.seesAll = watch.ring != nil
+      watch.rung = rung
       return watch.ring?.number
     }
     if let number {
-      peer.watch(number) { [weak self] in
-        self?.ring()
-        rung()
-      }
+      peer.watch(number) { [weak self] in self?.ring() }
     }
   }
 
@@ -105,8 +105,10 @@ public final class ChangeFeed: Sendable {
     watch.withLock { watch in
       do throws(SystemError) { try watch.ring?.clear() } catch { watch.seesAll = false }
     }
-    look()
+    if look(.none, by: .now) { rung() } else { lookAhead() }
   }
+
+  private func rung() { watch.withLock(\.rung)?() }
 
   /// Announces the changes. Returns `false` if another process or thread is in the way.
   private func look(_ patience: AccountStore.Patience, by deadline: Deadline) -> Bool {
@@ -116,7 +118,9 @@ public final class ChangeFeed: Sendable {
         isLookAhead.withLock { $0 = false }
         let changes = try store.changes(mark, patience)
         if isWatching {
-          try held.look(in: store, after: changes.list, patience, announcer.announceRefresh)
+          try held.look(
+            in: store, after: changes.list, at: changes.revision, patience,
+            announcer.announceRefresh)
         }
         announcer.announce(StoreChanges(changes.list), changes.revision)
         known = .upTo(changes.mark)
@@ -138,6 +142,8 @@ public final class ChangeFeed: Sendable {
     if isAhead { return }
     Task(executorPreference: executor) { [self] in
       while announcer.executor != nil, !look(.usual, by: Deadline(milliseconds: 10_000)) {}
+      // A ring may have led here.
+      rung()
     }
   }
 }

@@ -21,8 +21,6 @@ final class KeptRows: Sendable {
     /// The revision of the results; `nil` without results.
     var revision: Int64?
     var results: [Statement: [[SQLValue]]] = [:]
-    /// The result of `smallSnapshot`, once it was read.
-    var snapshot: AccountStore.Snapshot??
 
     /// Returns whether rows of this revision are worth keeping.
     mutating func begin(_ revision: Int64, _ era: Int) -> Bool {
@@ -38,30 +36,26 @@ final class KeptRows: Sendable {
     mutating func forget() {
       revision = nil
       results = [:]
-      snapshot = nil
     }
   }
 
-  /// The added providers as this process has last read them.
-  var overlay: Overlay {
+  /// The added providers as this process has last read them; `nil` before.
+  var overlay: Overlay? {
     get { lastOverlay.withLock { $0 } }
     set { lastOverlay.withLock { $0 = newValue } }
   }
 
-  /// The added providers at one revision of the store.
   struct Overlay {
-    /// Grows with each change.
-    var number: Int64 = 0
+    /// Grows with each change; 0 before the first one.
+    var number: Int64
     var text: [UInt8]?
-    /// `nil` before the first look.
-    var revision: Int64?
   }
 
   /// More results are forgotten all at once.
   private static let limit = 4096
 
   private let state = Lock(State())
-  private let lastOverlay = Lock(Overlay())
+  private let lastOverlay = Lock<Overlay?>(nil)
 
   /// Begins or ends the time in which a listener tells of each change.
   func setListening(_ isListening: Bool) {
@@ -74,18 +68,16 @@ final class KeptRows: Sendable {
     }
   }
 
-  /// Forgets older rows. Returns whether the revision is news.
-  @discardableResult
-  func note(_ revision: Int64) -> Bool {
+  /// Forgets older rows.
+  func note(_ revision: Int64) {
     state.withLock {
-      guard revision > $0.seen else { return false }
+      guard revision > $0.seen else { return }
       $0.seen = revision
       $0.forget()
-      return true
     }
   }
 
-  /// Forgets every row. Called when another machine may have written without a notification yet.
+  /// Forgets every row, because the store is no longer there.
   func forget() {
     state.withLock {
       $0.era += 1
@@ -95,6 +87,21 @@ final class KeptRows: Sendable {
 
   /// Returns the mark of a transaction that begins afterwards.
   var era: Int { state.withLock { $0.era } }
+
+  /// The rows of one reading transaction.
+  struct Transaction {
+    let kept: KeptRows
+    let revision: Int64
+    let era: Int
+
+    func keep(_ sql: String, _ values: [SQLValue], _ rows: [[SQLValue]]) {
+      kept.keep(sql, values, rows, at: revision, in: era)
+    }
+
+    func rows(_ sql: String, _ values: [SQLValue]) -> [[SQLValue]]? {
+      kept.rows(sql, values, at: revision)
+    }
+  }
 
   /// Keeps the rows of a statement that a transaction of this era read at this revision.
   func keep(
@@ -107,20 +114,10 @@ final class KeptRows: Sendable {
     }
   }
 
-  /// Keeps the result of `smallSnapshot`.
-  func keep(_ snapshot: AccountStore.Snapshot?, at revision: Int64, in era: Int) {
-    state.withLock { if $0.begin(revision, era) { $0.snapshot = .some(snapshot) } }
-  }
-
-  /// Returns the kept snapshot; `nil` within for a larger store, and `nil` if none is kept.
-  var snapshot: AccountStore.Snapshot?? { state.withLock { $0.snapshot } }
-
   /// The revision of the kept rows; `nil` without any.
   var revision: Int64? { state.withLock { $0.revision } }
 
-  fileprivate func rows(
-    _ sql: String, _ values: [SQLValue], at revision: Int64
-  ) -> [[SQLValue]]? {
+  func rows(_ sql: String, _ values: [SQLValue], at revision: Int64) -> [[SQLValue]]? {
     state.withLock {
       $0.revision == revision ? $0.results[Statement(sql: sql, values: values)] : nil
     }

@@ -137,9 +137,10 @@ struct PostgresAddress: Sendable {
       let found = unsafe Unmanaged<Found>.fromOpaque(context!).takeUnretainedValue()
       unsafe found.values[String(cString: keyword!)] = String(cString: value!)
     }
-    guard unsafe reason == nil else {
+    let ports = (found.values["port"] ?? "").split(separator: ",")
+    guard unsafe reason == nil, ports.allSatisfy({ UInt16($0) ?? 0 > 0 }) else {
       // libpq's sentence may quote the address.
-      unsafe cpostgres_free(reason)
+      if let reason = unsafe reason { unsafe cpostgres_free(reason) }
       throw .store(
         .refused,
         "The account store's address is not one that libpq reads. Its form is postgresql://USER@HOST:PORT/DATABASE?PARAMETER=VALUE.",

@@ -19,7 +19,7 @@ struct PostgresAnswer {
     }
     let columns = unsafe 0..<cpostgres_count_columns(result)
     for row in unsafe 0..<cpostgres_count_rows(result) {
-      rows.append(columns.map { Self.value(result, row, $0) })
+      rows.append(columns.map { unsafe Self.value(result, row, $0) })
     }
     countChanges = unsafe cpostgres_count_changes(result)
   }

@@ -14,12 +14,14 @@ extension AuditLines {
     _ shared: PostgresStore, spool location: StoreLocation, isAwaited: Bool
   ) -> AuditLines {
     let table = "\"\(shared.address.schema)\".audit"
-    let spool = AuditSpool(AuditFile(location: location).lines, shared, table)
+    let spool = AuditSpool(location, shared, table)
     return AuditLines(
       append: { line, patience throws(Problem) in
         guard isAwaited else { return try spool.append(line, patience) }
         guard patience != .none else { throw .storeLocked(path: shared.address.text) }
-        _ = try shared.runMakingStore("INSERT INTO \(table) (line) VALUES (?1)", .blob(line))
+        try shared.makingStore(by: patience.deadline) { connection throws(Problem) in
+          try connection.run("INSERT INTO \(table) (line) VALUES (?1)", .blob(line))
+        }
       },
       isFree: { !isAwaited && spool.isFree },
       part: { position, patience throws(Problem) in
@@ -27,7 +29,7 @@ extension AuditLines {
         let end = position.map { Int64($0) } ?? .max
         guard let end else { return nil }
         if position == nil { try spool.forward(by: patience.deadline) }
-        let rows = try shared.runUnlessMissing(
+        let rows = try shared.run(
           "SELECT number, line FROM \(table) WHERE number < ?1 ORDER BY number DESC LIMIT ?2",
           .integer(end), .integer(Int64(pageLines)), by: patience.deadline)
         let lines = rows.compactMap { row -> Line? in
@@ -41,30 +43,18 @@ extension AuditLines {
       remove: { patience, shouldRemove throws(Problem) in
         try spool.forward(by: patience.deadline)
         return try shared.removeAuditLines(from: table, by: patience.deadline, shouldRemove)
-      })
+      },
+      finish: { spool.finish() })
   }
 }
 
 extension PostgresStore {
-  /// Runs one statement as `run` does; without a store it has no rows.
-  fileprivate func runUnlessMissing(
-    _ sql: String, _ values: SQLValue..., by deadline: Deadline
-  ) throws(Problem) -> [[SQLValue]] {
-    do throws(Problem) {
-      return try alone(by: deadline) { connection throws(Problem) in
-        try connection.alone(sql, values, by: deadline)
-      }
-    } catch  where error == .noDatabaseStore {
-      return []
-    }
-  }
-
   fileprivate func removeAuditLines(
     from table: String, by deadline: Deadline, _ shouldRemove: ([UInt8]) -> Bool
   ) throws(Problem) -> Int {
     var (count, last) = (0, Int64.min)
     while true {
-      let rows = try runUnlessMissing(
+      let rows = try run(
         "SELECT number, line FROM \(table) WHERE number > ?1 ORDER BY number LIMIT 500",
         .integer(last), by: deadline)
       guard let end = rows.last?[0].number else { return count }
@@ -80,9 +70,11 @@ extension PostgresStore {
   }
 }
 
-/// The lines that wait on this machine for the database.
+/// The lines that wait on this machine for the database: the file of an audit trail. It is renamed
+/// before its lines are sent, and removed when they are in the database.
 private final class AuditSpool: Sendable {
-  private let lines: AuditLines
+  private let location: StoreLocation
+  private let file: AuditFile
   private let shared: PostgresStore
   private let table: String
   private let isRunning = Lock(false)
@@ -90,19 +82,30 @@ private final class AuditSpool: Sendable {
 
   private static let retryMilliseconds: Int32 = 5_000
   /// The time in which lines gather for one statement.
-  private static let gatherMilliseconds: Int32 = 200
+  private static let gatherMilliseconds: Int32 = 500
   private static let linesOfStatement = 100
 
-  init(_ lines: AuditLines, _ shared: PostgresStore, _ table: String) {
-    self.lines = lines
+  init(_ location: StoreLocation, _ shared: PostgresStore, _ table: String) {
+    self.location = location
+    file = AuditFile(location: location)
     self.shared = shared
     self.table = table
+    if hasLeftLines { start() }
   }
 
-  var isFree: Bool { lines.isFree() }
+  var isFree: Bool { file.lines.isFree() }
 
   func append(_ line: [UInt8], _ patience: AccountStore.Patience) throws(Problem) {
-    try lines.append(line, patience)
+    try file.lines.append(line, patience)
+    start()
+  }
+
+  /// Forwards the lines of this process before it ends, if the database answers at once.
+  func finish() {
+    if isRunning.withLock({ $0 }) { try? forward(by: Deadline(milliseconds: 1_000)) }
+  }
+
+  private func start() {
     let starts = isRunning.withLock { isRunning in
       defer { isRunning = true }
       return !isRunning
@@ -125,43 +128,79 @@ private final class AuditSpool: Sendable {
     }
   }
 
-  /// Moves all lines to the database. A crash between the two steps of a line leaves it in both
-  /// places, and the second insertion of the same line is ignored.
+  /// Moves all lines to the database, in one process at a time. After a crash some lines are sent
+  /// again, and the second insertion of the same line is ignored.
   func forward(by deadline: Deadline) throws(Problem) {
-    try forwarding.withLock { _ throws(Problem) in
-      while true {
-        guard let part = try lines.part(nil, .usual), !part.lines.isEmpty else { return }
-        var counts: [[UInt8]: Int] = [:]
-        for line in part.lines { counts[line.bytes, default: 0] += 1 }
+    let isDone: Void? = try forwarding.withLock(by: deadline) { _ throws(Problem) in
+      let found = try FileProblem.store { () throws(FileError) in
+        try SafeDirectory.open(location.directory)
+      }
+      guard let directory = found else { return }
+      var lock = try FileProblem.store { () throws(FileError) in
+        try FileLock("\(location.auditName).lock", in: directory)
+      }
+      let isMine = try FileProblem.store { () throws(FileError) in
+        try lock.acquire(.exclusive, by: deadline)
+      }
+      guard isMine else { throw .storeLocked(path: location.path) }
+      while let (name, lines) = try nextLines(in: directory) {
         // A line that was cut by a crash is followed by an empty one.
-        var left = part.lines.filter { !$0.bytes.isEmpty }[...]
+        var left = lines.filter { !$0.bytes.isEmpty }[...]
         while !left.isEmpty {
-          try insert(left.prefix(Self.linesOfStatement))
+          try insert(left.prefix(Self.linesOfStatement), of: name, by: deadline)
           left = left.dropFirst(Self.linesOfStatement)
         }
-        _ = try lines.remove(.usual) { line in
-          guard let count = counts[line], count > 0 else { return false }
-          counts[line] = count - 1
-          return true
-        }
+        directory.remove(name)
       }
+    }
+    if isDone == nil { throw .storeLocked(path: location.path) }
+  }
+
+  /// Whether an ended process may have left lines.
+  private var hasLeftLines: Bool {
+    let names = try? SafeDirectory.open(location.directory)?.names()
+    return names?.contains { $0 == location.auditName || $0.hasPrefix(prefix) } ?? false
+  }
+
+  private var prefix: String { "\(location.auditName).sent-" }
+
+  /// Returns the lines of a renamed file, and its name: of one that an ended process has left, or
+  /// else of the file of the trail. `nil` without lines.
+  private func nextLines(
+    in directory: borrowing SafeDirectory
+  ) throws(Problem) -> (String, [LineFile.Line])? {
+    try FileProblem.store { () throws(FileError) in
+      var name = try directory.names().first { $0.hasPrefix(prefix) }
+      if name == nil, try directory.inspect(location.auditName) != nil {
+        let other = prefix + Hexadecimal.encode(SecureRandom.bytes(16))
+        var trail = try LineFile(location.auditName, in: directory)
+        if try trail.rename(to: other) { name = other }
+      }
+      guard let name else { return nil }
+      var file = try LineFile(name, in: directory)
+      return (name, try file.lines(before: nil, withinBytes: .max) ?? [])
     }
   }
 
-  private func insert(_ lines: ArraySlice<AuditLines.Line>) throws(Problem) {
+  private func insert(
+    _ lines: ArraySlice<LineFile.Line>, of file: String, by deadline: Deadline
+  ) throws(Problem) {
     let rows = lines.indices.map { index in
       let number = 2 * (index - lines.startIndex)
       return "(?\(number + 1), ?\(number + 2))"
     }
-    _ = try shared.runMakingStore(
-      """
-      INSERT INTO \(table) (line, origin) VALUES \(rows.joined(separator: ", "))
-      ON CONFLICT (origin) DO NOTHING
-      """, values: lines.flatMap { [.blob($0.bytes), .blob(Self.origin(of: $0))] })
-  }
-
-  /// Returns a value that no other line has, of this machine or another.
-  private static func origin(of line: AuditLines.Line) -> [UInt8] {
-    Digest.sha256(Canonical.bytes([Array(line.position.utf8), line.bytes]))
+    try shared.makingStore(by: deadline) { connection throws(Problem) in
+      try connection.each(
+        """
+        INSERT INTO \(table) (line, origin) VALUES \(rows.joined(separator: ", "))
+        ON CONFLICT (origin) DO NOTHING
+        """,
+        lines.flatMap { line -> [SQLValue] in
+          // No other line has this value, of this machine or another.
+          let origin = Canonical.bytes([Array("\(file) \(line.position.offset)".utf8), line.bytes])
+          return [.blob(line.bytes), .blob(Digest.sha256(origin))]
+        }
+      ) { _ in true }
+    }
   }
 }

@@ -1,5 +1,6 @@
 internal import CPostgres
 internal import Einlass
+internal import EinlassCrypto
 internal import EinlassSystem
 
 /// A connection to the server, for the rows of one store.
@@ -17,16 +18,16 @@ internal import EinlassSystem
 
   let address: PostgresAddress
   private let connection: OpaquePointer
-  /// The row of `meta` since the beginning of the transaction, until a statement changes it.
-  private var begun: PostgresRow?
+  /// The rows of statements without parameters, as far as the transaction knows them.
+  private var known: [String: [[SQLValue]]] = [:]
+  /// The number of the added providers at the beginning of a reading transaction; 0 without any.
+  private(set) var overlayNumber: Int64 = 0
   private(set) var changes: Int64 = 0
   private(set) var countChanges: Int64 = 0
   /// The end of the current request's patience.
   var deadline: Deadline
-  /// Receives each result of a reading transaction.
-  var keep: ((String, [SQLValue], [[SQLValue]]) -> Void)?
-  /// Receives the snapshot of a small store.
-  var keepSnapshot: ((AccountStore.Snapshot?) -> Void)?
+  /// Where a reading transaction keeps its results, and finds those of earlier ones.
+  var keeping: KeptRows.Transaction?
   private(set) var isUsable = true
 
   var path: String { address.text }
@@ -115,29 +116,33 @@ extension PostgresConnection {
   func each(
     _ sql: String, _ values: [SQLValue], _ body: (any Row) throws(Problem) -> Bool
   ) throws(Problem) {
-    if sql == Meta.selection, let begun {
-      _ = try body(begun)
-      return
+    let rows: [[SQLValue]]
+    if let there = (values.isEmpty ? known[sql] : nil) ?? keeping?.rows(sql, values) {
+      rows = there
+    } else {
+      rows = try self.rows(sql, values)
+      keeping?.keep(sql, values, rows)
     }
-    let rows = try self.rows(sql, values)
-    keep?(sql, values, rows)
     for row in rows { guard try body(PostgresRow(path: path, values: row)) else { return } }
   }
 
   /// Begins a transaction. Returns `nil`, without one, if there is no store.
   func begin(_ kind: Kind, by deadline: Deadline) throws(Problem) -> Meta? {
     self.deadline = deadline
-    let wait = max(1, deadline.millisecondsLeft)
+    // The server's sentence about a held lock must come before the limit of this process.
+    let wait = max(1, deadline.millisecondsLeft - 500)
     let sql =
       kind == .read
       ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : "BEGIN"
+    // A writer that waited for the lock would see the other columns as they were before.
+    let columns = kind == .read ? Meta.columnsOfReaders : "schema"
     let lock = kind == .read ? "" : " FOR UPDATE"
     // The limit on idle transactions frees the store from a writer that was stopped.
     let result = try answer(
       running: """
         \(sql); SET LOCAL search_path TO "\(address.schema)";
         SET LOCAL lock_timeout = \(wait); SET LOCAL idle_in_transaction_session_timeout = 10000;
-        \(Meta.selectionWithSchema)\(lock)
+        SELECT \(Meta.columns), \(columns) FROM meta WHERE id = 1\(lock)
         """)
     guard result.state != "42P01", result.state != "3F000" else {
       rollBack()
@@ -151,11 +156,15 @@ extension PostgresConnection {
         rollBack()
         return nil
       }
-      let known = PostgresSchema.version
-      guard case .integer(let schema)? = row.last, schema <= known else {
-        throw PostgresProblem.tooNew(path, row.last?.number ?? 0, known)
+      let newest = PostgresSchema.version
+      guard case .integer(let schema) = row[4], schema <= newest else {
+        throw PostgresProblem.tooNew(path, row[4].number ?? 0, newest)
       }
-      begun = PostgresRow(path: path, values: row)
+      known[Meta.selection] = [Array(row[..<4])]
+      if kind == .read {
+        known[Self.lastChangeSelection] = [[row[5]]]
+        overlayNumber = row[6].number ?? 0
+      }
       return try meta()
     } catch {
       rollBack()
@@ -177,7 +186,7 @@ extension PostgresConnection {
   /// Ends a reading transaction without waiting for the server.
   func endReading() {
     end()
-    if unsafe cpostgres_send(connection, "COMMIT") == 0 { isUsable = false }
+    send(script: "COMMIT")
   }
 
   /// Commits, and tells other machines the new revision. Throws `unreachable` if the answer is
@@ -198,14 +207,24 @@ extension PostgresConnection {
   }
 
   private func end() {
-    begun = nil
-    keep = nil
-    keepSnapshot = nil
+    known = [:]
+    keeping = nil
   }
 
-  /// Passes the row of `meta` on, which `begin` has read.
-  func keepMeta() {
-    if let begun { keep?(Meta.selection, [], [begun.values]) }
+  /// Keeps the rows that `begin` has read.
+  func keepKnown() {
+    for (sql, rows) in known { keeping?.keep(sql, [], rows) }
+  }
+
+  /// Sends statements without waiting for their end. A failure remains unnoticed.
+  func send(script: String) {
+    let limit = max(1, deadline.millisecondsLeft)
+    if unsafe cpostgres_send(connection, script, limit) == 0 { isUsable = false }
+  }
+
+  /// Returns a text as a value in a script. No character of it is read as SQL.
+  static func literal(_ text: String) -> String {
+    "convert_from(decode('\(Hexadecimal.encode(Array(text.utf8)))', 'hex'), 'UTF8')"
   }
 
   /// Runs one statement outside a transaction. It must name its schema.
@@ -231,13 +250,15 @@ extension PostgresConnection {
     return unsafe String(cString: text)
   }
 
-  /// Runs statements without parameters in one message.
-  func run(script: String) throws(Problem) {
-    try answer(running: script).requireSuccess(address)
+  /// Runs statements without parameters in one message. Returns the rows of the last one.
+  @discardableResult
+  func run(script: String) throws(Problem) -> [[SQLValue]] {
+    let result = try answer(running: script)
+    try result.requireSuccess(address)
+    return result.rows
   }
 
   private func rows(_ sql: String, _ values: [SQLValue]) throws(Problem) -> [[SQLValue]] {
-    if sql.hasPrefix("UPDATE meta") || sql.hasPrefix("DELETE FROM meta") { begun = nil }
     var types: [UInt32] = []
     var lengths: [Int32] = []
     var bytes: [UInt8] = []
@@ -249,12 +270,15 @@ extension PostgresConnection {
     }
     let text = Self.numbered(sql)
     let limit = max(1, deadline.millisecondsLeft)
-    let result = try answer(
-      unsafe cpostgres_query(
+    let result = try unsafe answer(
+      cpostgres_query(
         connection, text, Int32(values.count), types, bytes, lengths, limit))
     try result.requireSuccess(address)
     changes = result.countChanges
     countChanges += result.countChanges
+    if sql.hasPrefix("UPDATE meta") || sql.hasPrefix("DELETE FROM meta") {
+      known[Meta.selection] = result.rows.isEmpty ? nil : result.rows
+    }
     return result.rows
   }
 
@@ -266,7 +290,7 @@ extension PostgresConnection {
 
   private func answer(running sql: String) throws(Problem) -> PostgresAnswer {
     let limit = max(1, deadline.millisecondsLeft)
-    return try answer(unsafe cpostgres_run(connection, sql, limit))
+    return try unsafe answer(cpostgres_run(connection, sql, limit))
   }
 
   private func answer(_ result: OpaquePointer?) throws(Problem) -> PostgresAnswer {
@@ -275,6 +299,6 @@ extension PostgresConnection {
       let reason = unsafe PostgresProblem.plain(String(cString: cpostgres_message(connection)))
       throw PostgresProblem.unreachable(path, reason.isEmpty ? "no answer in time" : reason)
     }
-    return PostgresAnswer(result)
+    return unsafe PostgresAnswer(result)
   }
 }

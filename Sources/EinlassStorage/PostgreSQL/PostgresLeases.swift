@@ -14,28 +14,25 @@ extension AccountLeases {
 
   convenience init(postgres shared: PostgresStore) {
     // Each lease has a holder of its own, so that a release never ends the lease of another.
-    let table = "\"\(shared.address.schema)\".lease"
     self.init { name, deadline, ended throws(Problem) in
       let holder = Hexadecimal.encode(SecureRandom.bytes(16))
-      guard let until = try shared.takeLease(name, by: holder, in: table, deadline) else {
-        return nil
-      }
-      // The former holder may have written a token whose notification is still on its way.
-      shared.kept.forget()
+      guard let until = try shared.takeLease(name, by: holder, deadline) else { return nil }
       return Lease(
         requireTime: { () throws(Problem) in
           guard BootTime.seconds + Self.leastSeconds < until else {
             throw .store(
               .locked,
-              "The account's lease has nearly ended, because this process was stopped or the database was slow. Nothing was sent. Try again."
+              "The account's lease has nearly ended, because this process was stopped or the database was slow. The next request to the provider was not sent. Try again."
             )
           }
         },
         end: {
           // A release that does not arrive only delays others until the lease ends.
-          _ = try? shared.run(
-            "UPDATE \(table) SET until = '-infinity' WHERE name = ?1 AND holder = ?2",
-            .text(name), .text(holder), by: Deadline(milliseconds: 10_000))
+          shared.run(
+            ending: """
+              UPDATE lease SET until = '-infinity'
+              WHERE name = \(PostgresConnection.literal(name)) AND holder = '\(holder)'
+              """)
           ended()
         })
     }
@@ -45,29 +42,41 @@ extension AccountLeases {
 extension PostgresStore {
   /// Takes the lease if it is free by the deadline. Returns its end on the clock of `BootTime`.
   fileprivate func takeLease(
-    _ name: String, by holder: String, in table: String, _ deadline: Deadline
+    _ name: String, by holder: String, _ deadline: Deadline
   ) throws(Problem) -> Int64? {
     var pause: Int32 = 100
     while true {
       // Before the statement, so that the database's clock never ends the lease earlier.
       let begun = BootTime.seconds
-      if try insertLease(name, by: holder, in: table) { return begun + AccountLeases.seconds }
+      if try insertLease(name, by: holder) { return begun + AccountLeases.seconds }
       guard deadline.millisecondsLeft > 0 else { return nil }
       BootTime.pause(milliseconds: min(pause, deadline.millisecondsLeft))
       pause = min(pause * 2, 1_000)
     }
   }
 
-  private func insertLease(
-    _ name: String, by holder: String, in table: String
-  ) throws(Problem) -> Bool {
+  /// Returns whether the lease was free. Forgets the kept rows if the former holder, whose
+  /// notification may be on its way, has changed the store.
+  private func insertLease(_ name: String, by holder: String) throws(Problem) -> Bool {
+    let schema = "\"\(address.schema)\""
+    let name = PostgresConnection.literal(name)
     let end = "clock_timestamp() + interval '\(AccountLeases.seconds) s'"
-    let rows = try runMakingStore(
-      """
-      INSERT INTO \(table) AS held (name, holder, fence, until) VALUES (?1, ?2, 1, \(end))
-      ON CONFLICT (name) DO UPDATE SET holder = ?2, fence = held.fence + 1, until = \(end)
-      WHERE held.until < clock_timestamp() RETURNING fence
-      """, .text(name), .text(holder))
-    return !rows.isEmpty
+    // Two statements, because the second one must see all that was committed before the first one
+    // took the lease.
+    let deadline = AccountStore.Patience.usual.deadline
+    let rows = try makingStore(by: deadline) { connection throws(Problem) in
+      try connection.run(
+        script: """
+          INSERT INTO \(schema).lease AS held (name, holder, fence, until)
+          VALUES (\(name), '\(holder)', 1, \(end))
+          ON CONFLICT (name) DO UPDATE SET holder = '\(holder)', fence = held.fence + 1, until = \(end)
+          WHERE held.until < clock_timestamp();
+          SELECT revision FROM \(schema).meta, \(schema).lease
+          WHERE name = \(name) AND holder = '\(holder)'
+          """)
+    }
+    guard let revision = rows.first?.first?.number else { return false }
+    kept.note(revision)
+    return true
   }
 }

@@ -4,20 +4,35 @@ internal import EinlassSystem
 /// The tables in place of the files beside an SQLite store.
 extension BegunRenewals {
   static func inPostgres(_ shared: PostgresStore) -> BegunRenewals {
-    let table = "\"\(shared.address.schema)\".begun_renewal"
+    let schema = "\"\(shared.address.schema)\""
+    let table = "\(schema).begun_renewal"
     return BegunRenewals(
       begin: { begun in
-        _ = try? shared.run(
-          "INSERT INTO \(table) (account, generation) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
-          .text(begun.account.rawValue), .integer(begun.generation), by: .record)
+        // Not waited for, because the request to the provider takes longer.
+        try? shared.alone(by: .record) { connection throws(Problem) in
+          connection.deadline = .record
+          connection.send(
+            script: """
+              INSERT INTO \(table) (account, generation)
+              VALUES (\(PostgresConnection.literal(begun.account.rawValue)), \(begun.generation))
+              ON CONFLICT DO NOTHING
+              """)
+        }
       },
       end: { begun in
-        _ = try? shared.run(
-          "DELETE FROM \(table) WHERE account = ?1 AND generation = ?2",
-          .text(begun.account.rawValue), .integer(begun.generation), by: .record)
+        // The lease ends next.
+        shared.atEndOfLease(
+          """
+          DELETE FROM begun_renewal WHERE generation = \(begun.generation)
+            AND account = \(PostgresConnection.literal(begun.account.rawValue))
+          """)
       },
       all: {
-        let rows = try? shared.run("SELECT account, generation FROM \(table)", by: .record)
+        let rows = try? shared.run(
+          """
+          SELECT account, generation FROM \(table) WHERE NOT EXISTS
+            (SELECT 1 FROM \(schema).lease WHERE name = account AND until > clock_timestamp())
+          """, by: .record)
         return Set(
           (rows ?? []).compactMap { row in
             guard case .text(let account) = row[0], case .integer(let generation) = row[1] else {
@@ -25,6 +40,12 @@ extension BegunRenewals {
             }
             return BegunRenewal(account: Account.ID(rawValue: account), generation: generation)
           })
+      },
+      contains: { begun in
+        let rows = try? shared.run(
+          "SELECT 1 FROM \(table) WHERE account = ?1 AND generation = ?2",
+          .text(begun.account.rawValue), .integer(begun.generation), by: .record)
+        return rows?.isEmpty == false
       })
   }
 }
@@ -59,14 +80,14 @@ extension ProviderOverlay {
   /// network.
   static func inPostgres(_ shared: PostgresStore) -> ProviderOverlay {
     ProviderOverlay(
-      stamp: { [shared.kept.overlay.number] },
+      stamp: { [shared.kept.overlay?.number ?? 0] },
       read: { () throws(Problem) in
-        if shared.kept.overlay.revision == nil {
+        if shared.kept.overlay == nil {
           // One attempt: the server may hang.
-          shared.kept.overlay.revision = -1
+          shared.kept.overlay = .init(number: 0)
           _ = try shared.read(.usual) { _ throws(Problem) in }
         }
-        return shared.kept.overlay.text
+        return shared.kept.overlay?.text
       },
       change: { edit throws(Problem) in
         while try !shared.replaceOverlay(edit) {}
@@ -94,7 +115,7 @@ extension PostgresStore {
       _ = try store.connection.nextRevision()
       return true
     }
-    if isReplaced { kept.overlay = .init(number: number, text: text, revision: -1) }
+    if isReplaced { kept.overlay = .init(number: number, text: text) }
     return isReplaced
   }
 }

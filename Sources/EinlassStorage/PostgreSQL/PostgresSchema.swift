@@ -216,7 +216,7 @@ enum PostgresSchema {
 }
 
 extension Meta {
-  /// The columns of `selection`, and the version of the tables.
-  static let selectionWithSchema =
-    "SELECT store, revision, key_id, encryptions, schema FROM meta WHERE id = 1"
+  /// The version of the tables, the number of the last change, and that of the added providers.
+  static let columnsOfReaders =
+    "schema, (SELECT max(number) FROM change), (SELECT number FROM provider_overlay WHERE id = 1)"
 }

@@ -9,6 +9,8 @@ final class PostgresStore: SharedStore {
   let kept = KeptRows()
   private let keys: KeySource
   private let opened = Lock<PostgresConnection?>(nil)
+  /// Statements that are sent with the end of the next lease.
+  private let waiting = Lock<[String]>([])
 
   init(_ address: PostgresAddress, keys: KeySource) {
     self.address = address
@@ -25,12 +27,8 @@ final class PostgresStore: SharedStore {
   func read(
     _ patience: AccountStore.Patience, _ body: (any StoreReader) throws(Problem) -> Void
   ) throws(Problem) {
-    // A refusal may come from another machine's change of the last moment, so it is checked below.
-    if let snapshot = kept.snapshot, let snapshot, (try? body(snapshot)) != nil { return }
     let isThere: Void? = try read(patience, withKey: false) { store throws(Problem) in
-      let snapshot = try store.connection.smallSnapshot()
-      (store.connection as? PostgresConnection)?.keepSnapshot?(snapshot)
-      if let snapshot { try body(snapshot) } else { try body(store) }
+      try body(store)
     }
     if isThere == nil { try body(AccountStore.Snapshot()) }
   }
@@ -46,14 +44,12 @@ final class PostgresStore: SharedStore {
         let era = kept.era
         guard let meta = try connection.begin(.read, by: deadline) else { return nil }
         kept.note(meta.revision)
-        connection.keep = { [kept] in kept.keep($0, $1, $2, at: meta.revision, in: era) }
-        connection.keepSnapshot = { [kept] in kept.keep($0, at: meta.revision, in: era) }
-        connection.keepMeta()
+        connection.keeping = .init(kept: kept, revision: meta.revision, era: era)
+        connection.keepKnown()
         do throws(Problem) {
-          if kept.overlay.revision != meta.revision {
-            let found = try connection.overlay()
+          if kept.overlay?.number != connection.overlayNumber {
             kept.overlay = .init(
-              number: found?.number ?? 0, text: found?.text, revision: meta.revision)
+              number: connection.overlayNumber, text: try connection.overlay()?.text)
           }
           let result = try body(OpenStore(connection: connection, keys: keys))
           connection.endReading()
@@ -144,24 +140,50 @@ final class PostgresStore: SharedStore {
     try read(patience, withKey: true) { store throws(Problem) in try store.storeKey().auditKey }
   }
 
-  /// Runs one statement outside a transaction. Its tables stand behind `schema`.
+  /// Runs one statement outside a transaction. Its tables stand behind `schema`. Without a store
+  /// the result has no rows.
   func run(
     _ sql: String, _ values: SQLValue..., by deadline: Deadline
   ) throws(Problem) -> [[SQLValue]] {
-    try alone(by: deadline) { connection throws(Problem) in
-      try connection.alone(sql, values, by: deadline)
+    do throws(Problem) {
+      return try alone(by: deadline) { connection throws(Problem) in
+        try connection.alone(sql, values, by: deadline)
+      }
+    } catch  where error == .noDatabaseStore {
+      return []
     }
   }
 
-  /// Runs one statement as `run` does, and makes the store first if there is none.
-  func runMakingStore(_ sql: String, _ values: SQLValue...) throws(Problem) -> [[SQLValue]] {
-    try runMakingStore(sql, values: values)
+  /// Adds a statement to those that are sent with the end of the next lease, to save a request.
+  func atEndOfLease(_ sql: String) { waiting.withLock { $0.append(sql) } }
+
+  /// Runs the statement that ends a lease, and those that waited for it. A failure only delays
+  /// others until the lease ends by itself.
+  func run(ending sql: String) {
+    let statements = waiting.withLock { waiting in
+      defer { waiting = [] }
+      return waiting + [sql]
+    }
+    let path = "BEGIN; SET LOCAL search_path TO \"\(address.schema)\""
+    let script = ([path] + statements + ["COMMIT"]).joined(separator: "; ")
+    try? alone(by: Deadline(milliseconds: 10_000)) { connection throws(Problem) in
+      connection.deadline = Deadline(milliseconds: 10_000)
+      do throws(Problem) { try connection.run(script: script) } catch {
+        connection.rollBack()
+        throw error
+      }
+    }
   }
 
-  func runMakingStore(_ sql: String, values: [SQLValue]) throws(Problem) -> [[SQLValue]] {
-    let run = { () throws(Problem) in
-      try self.alone(by: AccountStore.Patience.usual.deadline) { connection throws(Problem) in
-        try connection.alone(sql, values, by: AccountStore.Patience.usual.deadline)
+  /// Calls `body` with the connection, outside a transaction. Makes the store first if there is
+  /// none.
+  func makingStore<Result>(
+    by deadline: Deadline, _ body: (PostgresConnection) throws(Problem) -> Result
+  ) throws(Problem) -> Result {
+    func run() throws(Problem) -> Result {
+      try alone(by: deadline) { connection throws(Problem) in
+        connection.deadline = deadline
+        return try body(connection)
       }
     }
     do throws(Problem) { return try run() } catch  where error == .noDatabaseStore {
@@ -178,6 +200,9 @@ final class PostgresStore: SharedStore {
     let result = try opened.withLock(by: deadline) { opened throws(Problem) -> Result in
       if opened?.isAlive != true {
         opened = nil
+        guard deadline.millisecondsLeft > 0 else {
+          throw PostgresProblem.unreachable(address.text, "no answer in time")
+        }
         opened = try PostgresConnection(address, by: deadline)
       }
       guard let connection = opened else { throw Problem(.internal, "There is no connection.") }

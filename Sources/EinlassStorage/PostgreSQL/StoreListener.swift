@@ -1,6 +1,6 @@
 internal import CPostgres
 internal import Einlass
-public import EinlassSystem
+internal import EinlassSystem
 
 /// A thread that waits for the notifications of other machines on a connection of its own, and
 /// rings at each change.
@@ -11,10 +11,10 @@ public import EinlassSystem
 public final class StoreListener: Sendable {
   private let shared: PostgresStore
   private let bell: WakeUp
-  /// The newest revision that it has rung for.
-  private let last = Lock<Int64>(0)
 
   private static let selfTestMilliseconds: Int32 = 2_000
+  /// The least time between two rings, because each machine reads each change.
+  private static let restMilliseconds = 500
   private static let pollMilliseconds: Int32 = 2_000
   private static let retryMilliseconds: Int32 = 5_000
   /// After so long without a notification, the thread asks whether the connection still works.
@@ -39,7 +39,6 @@ public final class StoreListener: Sendable {
       let hearsItself = try? hearsItself(connection, by: deadline)
     {
       shared.kept.setListening(true)
-      last.withLock { $0 = 0 }
       // Changes before this moment were not heard.
       bell.ring()
       if hearsItself { hear(connection) } else { ask(connection) }
@@ -67,33 +66,42 @@ public final class StoreListener: Sendable {
     return false
   }
 
+  /// Rings for newer revisions than before. The store may have read one already, but the front end
+  /// has not heard of it.
   private func hear(_ connection: PostgresConnection) {
-    while var revisions = connection.notifications(milliseconds: Self.silenceMilliseconds) {
-      if revisions.isEmpty {
+    var newest: Int64 = 0
+    var rung: Int64 = 0
+    var rest = Deadline.now
+    while true {
+      let isDue = newest > rung
+      let limit = isDue ? rest.millisecondsLeft : Self.silenceMilliseconds
+      guard var heard = connection.notifications(milliseconds: limit) else { return }
+      if heard.isEmpty, !isDue {
         guard let revision = try? connection.revision() else { return }
-        revisions = [revision]
+        heard = [revision]
+        // The renewal of a machine that was lost is found without a change too.
+        bell.ring()
       }
-      note(revisions)
+      newest = max(newest, heard.max() ?? 0)
+      shared.kept.note(newest)
+      if newest > rung, rest.millisecondsLeft == 0 {
+        bell.ring()
+        rung = newest
+        rest = Deadline(milliseconds: Self.restMilliseconds)
+      }
     }
   }
 
   private func ask(_ connection: PostgresConnection) {
+    var rung: Int64 = 0
     while let revision = try? connection.revision() {
-      note([revision])
+      shared.kept.note(revision)
+      if revision > rung {
+        bell.ring()
+        rung = revision
+      }
       BootTime.pause(milliseconds: Self.pollMilliseconds)
     }
-  }
-
-  /// Rings for a newer revision. The store may have read it already, but the front end has not heard
-  /// of it.
-  private func note(_ revisions: [Int64]) {
-    let newest = revisions.max() ?? 0
-    let isNews = last.withLock { last in
-      defer { last = max(last, newest) }
-      return newest > last
-    }
-    shared.kept.note(newest)
-    if isNews { bell.ring() }
   }
 }
 

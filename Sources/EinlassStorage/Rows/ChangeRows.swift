@@ -6,6 +6,8 @@ internal import EinlassSystem
 ///
 /// Numbers have no gaps and are never reused, because the newest row is never deleted.
 extension Database {
+  static var lastChangeSelection: String { "SELECT max(number) FROM change" }
+
   /// A value of the `kind` column, which otherwise holds the kinds of account change. Every
   /// credential change belongs to an account.
   private static var credentialKind: String { "credential" }
@@ -24,37 +26,36 @@ extension Database {
     let insert = """
       INSERT INTO change (number, account, kind, application, provider)
       VALUES ((SELECT coalesce(max(number), 0) + 1 FROM change), ?1, ?2, ?3, ?4)
+      RETURNING number
       """
-    switch change {
-    case .account(let id, let kind):
-      try run(insert, .text(id.rawValue), .text(kind.rawValue), .null, .null)
-    case .credential(let id):
-      try run(insert, .text(id.rawValue), .text(Self.credentialKind), .null, .null)
-    case .user(let id, let kind, let scope):
-      try run(
-        insert, .text(id.rawValue), .text(Self.userKind + kind.rawValue), .text(scope), .null)
-    case .registration(let provider):
-      try run(insert, .null, .text(Self.registrationKind), .null, .text(provider))
-    case .grant(let place):
-      try run(insert, .null, .null, .text(place.application), .text(place.provider))
-    }
-    let last = try lastChange()
+    let values: [SQLValue] =
+      switch change {
+      case .account(let id, let kind): [.text(id.rawValue), .text(kind.rawValue), .null, .null]
+      case .credential(let id): [.text(id.rawValue), .text(Self.credentialKind), .null, .null]
+      case .user(let id, let kind, let scope):
+        [.text(id.rawValue), .text(Self.userKind + kind.rawValue), .text(scope), .null]
+      case .registration(let provider):
+        [.null, .text(Self.registrationKind), .null, .text(provider)]
+      case .grant(let place): [.null, .null, .text(place.application), .text(place.provider)]
+      }
+    let numbers = try all(insert, values: values) { row throws(Problem) in try row.integer(0) }
     // Only every 64th time, because the DELETE writes further pages.
-    if last % 64 == 0 {
+    if let last = numbers.first, last % 64 == 0 {
       try run("DELETE FROM change WHERE number <= ?1", .integer(last - Self.keptChanges))
     }
   }
 
   /// Returns the number of the newest change, or 0.
   func lastChange() throws(Problem) -> Int64 {
-    try first("SELECT max(number) FROM change") { row throws(Problem) in
+    try first(Self.lastChangeSelection) { row throws(Problem) in
       try row.optionalInteger(0)
     }.flatMap(\.self) ?? 0
   }
 
   /// Returns the changes after this number, in order, or `nil` if some of them are no longer in the
-  /// list.
-  func changes(after number: Int64) throws(Problem) -> [StoreChange]? {
+  /// list. `last` is the number of the newest change.
+  func changes(after number: Int64, upTo last: Int64) throws(Problem) -> [StoreChange]? {
+    guard number != last else { return [] }
     let rows = try all(
       "SELECT account, kind, application, provider FROM change WHERE number > ?1 ORDER BY number",
       .integer(number)
@@ -78,7 +79,7 @@ extension Database {
       }
       return .grant(.init(provider: provider, application: application))
     }
-    return try Int64(rows.count) == lastChange() - number ? rows.compactMap(\.self) : nil
+    return Int64(rows.count) == last - number ? rows.compactMap(\.self) : nil
   }
 }
 
@@ -91,20 +92,15 @@ extension OpenStore {
       number: try connection.lastChange())
     var list: [StoreChange]?
     if let mark, mark == .noStore || mark.store == here.store {
-      list = try connection.changes(after: mark.number)
+      list = try connection.changes(after: mark.number, upTo: here.number)
     }
     return .init(mark: here, revision: meta.revision, list: list)
   }
 
-  /// Changes an account, and records the part of the change that front ends see.
-  func changing<Result>(
-    _ id: Account.ID, _ body: (Account?) throws(Problem) -> Result
-  ) throws(Problem) -> Result {
-    let before = try connection.account(id)
-    let result = try body(before)
-    if let kind = StoreChange.Kind(from: before, to: try connection.account(id)) {
+  /// Records the part of an account's change that front ends see.
+  func note(_ id: Account.ID, from before: Account?, to after: Account?) throws(Problem) {
+    if let kind = StoreChange.Kind(from: before, to: after) {
       try connection.note(.account(id, kind))
     }
-    return result
   }
 }

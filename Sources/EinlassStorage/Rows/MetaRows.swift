@@ -10,16 +10,28 @@ struct Meta: Equatable {
   /// The number of values sealed with the key.
   var encryptions: Int64
 
-  static let selection = "SELECT store, revision, key_id, encryptions FROM meta WHERE id = 1"
+  static let columns = "store, revision, key_id, encryptions"
+  static let selection = "SELECT \(columns) FROM meta WHERE id = 1"
+
+  fileprivate init(_ row: any Row) throws(Problem) {
+    store = try row.text(0)
+    revision = try row.integer(1)
+    keyID = try row.blob(2)
+    encryptions = try row.integer(3)
+  }
+}
+
+/// The number of values that one key may seal. NIST SP 800-38D allows 2^32 random nonces for one
+/// key.
+enum SealLimit: Int64 {
+  case usual = 0x8000_0000
+  /// A renewed token cannot be asked for again, so it may use the other half.
+  case renewal = 0x1_0000_0000
 }
 
 extension Database {
   func meta() throws(Problem) -> Meta {
-    let meta = try first(Meta.selection) { row throws(Problem) in
-      Meta(
-        store: try row.text(0), revision: try row.integer(1), keyID: try row.blob(2),
-        encryptions: try row.integer(3))
-    }
+    let meta = try first(Meta.selection) { row throws(Problem) in try Meta(row) }
     // The store's id becomes part of a file name.
     guard let meta, Hexadecimal.decode(meta.store)?.count == 16,
       meta.keyID.count == StoreKey.idCount
@@ -34,26 +46,34 @@ extension Database {
   }
 
   /// Increments the revision and returns it. Called by every transaction that changes the store,
-  /// except a key rotation.
-  func nextRevision() throws(Problem) -> Int64 {
-    let revisions = try all(
-      "UPDATE meta SET revision = revision + 1 WHERE id = 1 RETURNING revision"
-    ) { row throws(Problem) in try row.integer(0) }
-    guard let revision = revisions.first else { throw .damaged(path, "no store id") }
-    return revision
+  /// except a key rotation. `count` is the number of values that the transaction seals.
+  func nextRevision(sealing count: Int = 0, _ limit: SealLimit = .usual) throws(Problem) -> Int64 {
+    try requireSeals(count, limit)
+    return try change("revision = revision + 1, encryptions = encryptions + ?1", count).revision
   }
 
-  /// Counts the values sealed with the key. NIST SP 800-38D allows 2^32 random nonces for one key;
-  /// the limit here is half of that.
+  /// Counts the values sealed with the key.
   func countEncryptions(_ count: Int) throws(Problem) {
-    guard try meta().encryptions <= 1 << 31 - Int64(count) else {
+    try requireSeals(count, .usual)
+    _ = try change("encryptions = encryptions + ?1", count)
+  }
+
+  private func change(_ columns: String, _ count: Int) throws(Problem) -> Meta {
+    let rows = try all(
+      "UPDATE meta SET \(columns) WHERE id = 1 RETURNING \(Meta.columns)", .integer(Int64(count))
+    ) { row throws(Problem) in try Meta(row) }
+    guard let meta = rows.first else { throw .damaged(path, "no store id") }
+    return meta
+  }
+
+  private func requireSeals(_ count: Int, _ limit: SealLimit) throws(Problem) {
+    guard count > 0 else { return }
+    guard try meta().encryptions <= limit.rawValue - Int64(count) else {
       throw .store(
         .refused,
         "The key of the account store \(path) has reached its safe number of uses. Rotate it with einlassctl store rotate-key.",
         path: path)
     }
-    try run(
-      "UPDATE meta SET encryptions = encryptions + ?1 WHERE id = 1", .integer(Int64(count)))
   }
 
   /// Replaces the key's id, its use count and its slots.

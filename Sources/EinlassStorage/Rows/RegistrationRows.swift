@@ -177,9 +177,9 @@ extension OpenStore {
   /// Adds the registration or replaces the one for the same provider. Returns the new revision.
   func put(_ registration: StoredRegistration) throws(Problem) -> Int64 {
     let row = RegistrationRow(registration, key: try storeKey())
-    try connection.countEncryptions(row.cells.count)
+    let revision = try connection.nextRevision(sealing: row.cells.count)
     try connection.put(row)
     try connection.note(.registration(provider: registration.provider))
-    return try connection.nextRevision()
+    return revision
   }
 }

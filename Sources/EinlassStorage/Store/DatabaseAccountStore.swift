@@ -63,13 +63,12 @@ extension AccountStore {
     _ edit: AccountStore.Edit
   ) throws(Problem) -> Int64 {
     let revision = try shared.change(patience) { store throws(Problem) in
-      try store.changing(id) { before throws(Problem) in
-        guard let before else { throw Problem.unknownAccount(id) }
-        let after = before.edited(by: edit)
-        guard after != before else { return try store.connection.meta().revision }
-        try store.connection.update(after)
-        return try store.connection.nextRevision()
-      }
+      let before = try store.existingAccount(id)
+      let after = before.edited(by: edit)
+      guard after != before else { return try store.connection.meta().revision }
+      try store.connection.update(after)
+      try store.note(id, from: before, to: after)
+      return try store.connection.nextRevision()
     }
     guard let revision else { throw .unknownAccount(id) }
     return revision
@@ -79,15 +78,13 @@ extension AccountStore {
     _ id: Account.ID, from shared: any SharedStore, _ patience: AccountStore.Patience
   ) throws(Problem) -> Int64 {
     let revision = try shared.change(patience) { store throws(Problem) in
-      try store.changing(id) { before throws(Problem) in
-        guard let before, try store.connection.deleteAccount(id) else {
-          throw Problem.unknownAccount(id)
-        }
-        for grant in try store.connection.grants(naming: id, of: before.provider) {
-          _ = try store.decide(grant.place) { _ in grant.without(id) }
-        }
-        return try store.connection.nextRevision()
+      let before = try store.existingAccount(id)
+      _ = try store.connection.deleteAccount(id)
+      for grant in try store.connection.grants(naming: id, of: before.provider) {
+        _ = try store.decide(grant.place) { _ in grant.without(id) }
       }
+      try store.note(id, from: before, to: nil)
+      return try store.connection.nextRevision()
     }
     guard let revision else { throw .unknownAccount(id) }
     return revision
@@ -122,10 +119,7 @@ extension AccountStore {
   ) throws(Problem) -> Int64? {
     let needsKey = settlement.credential != nil
     let revision = try shared.change(.usual, withKey: needsKey) { store throws(Problem) -> Int64? in
-      try store.changing(id) { before throws(Problem) in
-        guard let before else { throw Problem.unknownAccount(id) }
-        return try store.settle(settlement, of: before)
-      }
+      try store.settle(settlement, of: store.existingAccount(id))
     }
     guard let revision else { throw .unknownAccount(id) }
     return revision
@@ -135,11 +129,10 @@ extension AccountStore {
     of id: Account.ID, in shared: any SharedStore
   ) throws(Problem) -> Int64 {
     let revision = try shared.change(.usual) { store throws(Problem) in
-      try store.changing(id) { before throws(Problem) in
-        guard before != nil else { throw Problem.unknownAccount(id) }
-        try store.connection.deleteCredentials(of: id)
-        return try store.connection.nextRevision()
-      }
+      let before = try store.existingAccount(id)
+      try store.connection.deleteCredentials(of: id)
+      try store.note(id, from: before, to: store.connection.account(id))
+      return try store.connection.nextRevision()
     }
     guard let revision else { throw .unknownAccount(id) }
     return revision
@@ -166,11 +159,16 @@ extension AccountStore {
 }
 
 extension OpenStore {
+  fileprivate func existingAccount(_ id: Account.ID) throws(Problem) -> Account {
+    guard let account = try connection.account(id) else { throw .unknownAccount(id) }
+    return account
+  }
+
   /// Opens the key only if there is a credential to decrypt.
   fileprivate func credentials(
     of id: Account.ID, at place: AccountStore.Place?
   ) throws(Problem) -> [StoredCredential] {
-    guard let account = try connection.account(id) else { throw .unknownAccount(id) }
+    let account = try existingAccount(id)
     let rows = try connection.credentialRows(of: id, at: place)
     guard !rows.isEmpty else { return [] }
     let key = try storeKey()
@@ -185,24 +183,24 @@ extension OpenStore {
   fileprivate func add(_ new: AccountStore.NewAccount) throws(Problem) -> AccountStore.Added {
     let existing = new.existing(among: try connection.candidates(for: new))
     let id = existing?.id ?? new.account.id
-    let revision = try changing(id) { _ throws(Problem) in
-      if let existing {
-        guard new.mayReplace(existing) else { throw new.collision(with: existing) }
-        try connection.note(.credential(id))
-        try connection.update(new.replacing(existing))
-        if !new.isSamePerson(existing) {
-          try connection.deleteCredentials(of: id)
-        } else if new.bringsReverseAuthToken {
-          try connection.deleteReverseAuthToken(of: id)
-        }
-      } else {
-        try connection.insert(new.account)
+    if let existing {
+      guard new.mayReplace(existing) else { throw new.collision(with: existing) }
+      try connection.note(.credential(id))
+      try connection.update(new.replacing(existing))
+      if !new.isSamePerson(existing) {
+        try connection.deleteCredentials(of: id)
+      } else if new.bringsReverseAuthToken {
+        try connection.deleteReverseAuthToken(of: id)
       }
-      var revision = new.credentials.isEmpty ? try connection.nextRevision() : 0
-      for credential in new.credentials { revision = try save(credential, of: id) }
-      return revision
+    } else {
+      try connection.insert(new.account)
     }
-    guard let account = try connection.account(id) else { throw Problem.unknownAccount(id) }
+    var revision = new.credentials.isEmpty ? try connection.nextRevision() : 0
+    for credential in new.credentials {
+      revision = try save(credential, of: existingAccount(id), .usual)
+    }
+    let account = try existingAccount(id)
+    try note(id, from: existing, to: account)
     return AccountStore.Added(account: account, created: existing == nil, revision: revision)
   }
 
@@ -210,25 +208,34 @@ extension OpenStore {
   fileprivate func settle(
     _ settlement: AccountStore.Settlement, of account: Account
   ) throws(Problem) -> Int64? {
-    guard settlement.isCurrent(try connection.generations(of: account.id)) else { return nil }
+    let generations = try connection.generations(of: account.id)
+    guard settlement.isCurrent(generations) else { return nil }
     if settlement.isRefusal {
       for refused in settlement.basis { try connection.refuse(refused.place, of: account.id) }
     }
-    if let edit = settlement.edit { try connection.update(account.edited(by: edit)) }
+    var after = settlement.edit.map { account.edited(by: $0) } ?? account
+    if after != account { try connection.update(after) }
+    let revision: Int64
     if let credential = settlement.credential {
       try connection.note(.credential(account.id))
-      return try save(credential, of: account.id, refused: settlement.isRefusal)
+      revision = try save(credential, of: after, .renewal, refused: settlement.isRefusal)
+      after.isSignedIn = true
+      if let resource = credential.resource, generations[credential.place] == nil {
+        after.resources.append(resource)
+      }
+    } else {
+      revision = try connection.nextRevision()
     }
-    return try connection.nextRevision()
+    try note(account.id, from: account, to: after)
+    return revision
   }
 
   fileprivate func save(
-    _ credential: StoredCredential, of id: Account.ID, refused isRefused: Bool = false
+    _ credential: StoredCredential, of account: Account, _ limit: SealLimit,
+    refused isRefused: Bool = false
   ) throws(Problem) -> Int64 {
-    guard let account = try connection.account(id) else { throw .unknownAccount(id) }
     var row = CredentialRow(credential, account: account, key: try storeKey())
-    try connection.countEncryptions(row.cells.count)
-    row.generation = try connection.nextRevision()
+    row.generation = try connection.nextRevision(sealing: row.cells.count, limit)
     row.isRefused = isRefused
     try connection.put(row)
     return row.generation
