@@ -179,7 +179,7 @@ static int written(cpostgres_connection *connection, int64_t end) {
   }
 }
 
-/// Reads every result of a query, and returns the last one, or the first error.
+/// Reads every result of a query, and returns the last one with columns, or the first error.
 static cpostgres_result *result(cpostgres_connection *connection, int64_t end) {
   if (!written(connection, end)) return NULL;
   cpostgres_result *kept = NULL;
@@ -192,7 +192,8 @@ static cpostgres_result *result(cpostgres_connection *connection, int64_t end) {
     }
     cpostgres_result *next = table.getResult(connection);
     if (next == NULL) break;
-    if (kept == NULL || cpostgres_is_success(kept)) {
+    if (kept == NULL || (cpostgres_is_success(kept) &&
+                         (!cpostgres_is_success(next) || table.nfields(next) > 0))) {
       table.clear(kept);
       kept = next;
     } else {

@@ -84,9 +84,9 @@ public struct LineFile: ~Copyable, Sendable {
   }
 
   /// Gives the file another name in its directory, so that the next line begins a new file. Returns
-  /// `false` for a file without lines.
-  public mutating func rename(to other: String) throws(FileError) -> Bool {
-    guard try lock.acquire(.exclusive, by: Deadline(milliseconds: 10_000)) else { return false }
+  /// `false` for a file without lines, and if other processes hold the file until the deadline.
+  public mutating func rename(to other: String, by deadline: Deadline) throws(FileError) -> Bool {
+    guard try lock.acquire(.exclusive, by: deadline) else { return false }
     defer { lock.release() }
     guard try lock.status().countBytes > 0, let directory = try SafeDirectory.open(directory) else {
       return false

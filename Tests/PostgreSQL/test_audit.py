@@ -81,3 +81,16 @@ def test_a_required_entry_is_in_the_table_before_the_answer(shared, wire, audit)
     assert ("error" in process.call("credentials.get", account=account)) == bool(audit)
     wire.thaw()
     fleet.close()
+
+
+def test_equal_lines_are_all_kept(shared):
+    fleet = Fleet(shared, "equal", 1)
+    try:
+        account, family = fleet.add()
+        # Longer than the time in which lines gather, so that several files are sent.
+        for _ in range(60):
+            fleet.get(account)
+            time.sleep(0.03)
+        wait_for_lines(fleet, 60)
+    finally:
+        fleet.close()

@@ -141,6 +141,8 @@ public final class ChangeFeed: Sendable {
     // The pending task reads the changes later and so finds this one too.
     if isAhead { return }
     Task(executorPreference: executor) { [self] in
+      // The request that made the change uses the same connection, and its answer goes first.
+      if store.isRemote { BootTime.pause(milliseconds: 100) }
       while announcer.executor != nil, !look(.usual, by: Deadline(milliseconds: 10_000)) {}
       // A ring may have led here.
       rung()

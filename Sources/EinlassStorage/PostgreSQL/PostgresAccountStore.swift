@@ -53,7 +53,7 @@ public final class PostgresAccountStore: Sendable {
   /// The descriptors that a person has added, in the database.
   public var providerOverlay: ProviderOverlay { .inPostgres(shared) }
 
-  /// The audit trail. Without `isAwaited` a line is durable on this machine when `append` returns,
+  /// The audit trail. Without `isAwaited` a line survives the process when `append` returns,
   /// and reaches the database soon; with it, the line is in the database.
   public func auditLines(isAwaited: Bool) -> AuditLines {
     .inPostgres(shared, spool: keys.location, isAwaited: isAwaited)

@@ -66,7 +66,7 @@ struct PostgresAddress: Sendable {
     // A name in percent encoding may be that of a parameter with a secret.
     guard parts.count > 1, !parts[1].utf8.contains(UInt8(ascii: "%")) else { return head }
     let parameters = parts[1].split(separator: "&").filter {
-      !$0.hasPrefix("password=") && !$0.hasPrefix("sslpassword=")
+      !Self.secrets.contains(String($0.prefix { $0 != "=" }))
     }
     return parameters.isEmpty ? head : head + "?" + parameters.joined(separator: "&")
   }
@@ -76,7 +76,7 @@ struct PostgresAddress: Sendable {
   /// certificate.
   func keywords(environment: (String) -> String?) throws(Problem) -> [(String, String)] {
     let given = try parsed()
-    if given["password"] != nil || given["sslpassword"] != nil {
+    if Self.secrets.contains(where: { given[$0] != nil }) {
       throw .store(
         .refused,
         "The account store's address has a password, and other programs can read it there. Put it into ~/.pgpass or a service file, or use a certificate.",
@@ -99,6 +99,10 @@ struct PostgresAddress: Sendable {
     }
     return [("dbname", libraryAddress)] + keywords
   }
+
+  private static let secrets = [
+    "password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key",
+  ]
 
   private static let defaults = [
     ("fallback_application_name", "einlass"), ("client_encoding", "UTF8"),

@@ -42,7 +42,7 @@ extension AuditLines {
       },
       remove: { patience, shouldRemove throws(Problem) in
         try spool.forward(by: patience.deadline)
-        return try shared.removeAuditLines(from: table, by: patience.deadline, shouldRemove)
+        return try shared.removeAuditLines(from: table, shouldRemove)
       },
       finish: { spool.finish() })
   }
@@ -50,22 +50,26 @@ extension AuditLines {
 
 extension PostgresStore {
   fileprivate func removeAuditLines(
-    from table: String, by deadline: Deadline, _ shouldRemove: ([UInt8]) -> Bool
+    from table: String, _ shouldRemove: ([UInt8]) -> Bool
   ) throws(Problem) -> Int {
     var (count, last) = (0, Int64.min)
     while true {
       let rows = try run(
         "SELECT number, line FROM \(table) WHERE number > ?1 ORDER BY number LIMIT 500",
-        .integer(last), by: deadline)
+        .integer(last), by: Deadline(milliseconds: 10_000))
       guard let end = rows.last?[0].number else { return count }
       last = end
-      for row in rows {
+      let numbers = rows.compactMap { row -> String? in
         guard case .integer(let number) = row[0], case .blob(let line) = row[1],
           shouldRemove(line)
-        else { continue }
-        _ = try run("DELETE FROM \(table) WHERE number = ?1", .integer(number), by: deadline)
-        count += 1
+        else { return nil }
+        return "\(number)"
       }
+      guard !numbers.isEmpty else { continue }
+      _ = try run(
+        "DELETE FROM \(table) WHERE number IN (\(numbers.joined(separator: ", ")))",
+        by: Deadline(milliseconds: 10_000))
+      count += numbers.count
     }
   }
 }
@@ -77,7 +81,7 @@ private final class AuditSpool: Sendable {
   private let file: AuditFile
   private let shared: PostgresStore
   private let table: String
-  private let isRunning = Lock(false)
+  private let isWaiting = Lock(false)
   private let forwarding = Lock(false)
 
   private static let retryMilliseconds: Int32 = 5_000
@@ -102,36 +106,41 @@ private final class AuditSpool: Sendable {
 
   /// Forwards the lines of this process before it ends, if the database answers at once.
   func finish() {
-    if isRunning.withLock({ $0 }) { try? forward(by: Deadline(milliseconds: 1_000)) }
+    guard hasLeftLines, shared.isConnected else { return }
+    let end = Deadline(milliseconds: 1_000)
+    try? forward(by: end)
   }
 
   private func start() {
-    let starts = isRunning.withLock { isRunning in
-      defer { isRunning = true }
-      return !isRunning
-    }
-    guard starts else { return }
     // Without a thread the next process forwards the line.
-    try? WorkThread.start("einlass-audit") { [self] in runUntilEmpty() }
+    if isFirst { try? WorkThread.start("einlass-audit") { [self] in run() } }
   }
 
-  private func runUntilEmpty() {
+  /// Whether no thread is about to forward the lines. The caller becomes that thread.
+  private var isFirst: Bool {
+    isWaiting.withLock { isWaiting in
+      defer { isWaiting = true }
+      return !isWaiting
+    }
+  }
+
+  private func run() {
+    BootTime.pause(milliseconds: Self.gatherMilliseconds)
     while true {
-      BootTime.pause(milliseconds: Self.gatherMilliseconds)
-      do throws(Problem) { try forward(by: Deadline(milliseconds: 10_000)) } catch {
-        BootTime.pause(milliseconds: Self.retryMilliseconds)
-        continue
-      }
-      // A line that is appended now starts the thread again.
-      isRunning.withLock { $0 = false }
-      return
+      // A line that is appended from now on starts another thread.
+      isWaiting.withLock { $0 = false }
+      if (try? forward(by: Deadline(milliseconds: 10_000))) != nil { return }
+      guard isFirst else { return }
+      BootTime.pause(milliseconds: Self.retryMilliseconds)
     }
   }
 
   /// Moves all lines to the database, in one process at a time. After a crash some lines are sent
   /// again, and the second insertion of the same line is ignored.
-  func forward(by deadline: Deadline) throws(Problem) {
-    let isDone: Void? = try forwarding.withLock(by: deadline) { _ throws(Problem) in
+  ///
+  /// - Parameter deadline: Evaluated for each wait and each statement.
+  func forward(by deadline: @autoclosure () -> Deadline) throws(Problem) {
+    let isDone: Void? = try forwarding.withLock(by: deadline()) { _ throws(Problem) in
       let found = try FileProblem.store { () throws(FileError) in
         try SafeDirectory.open(location.directory)
       }
@@ -140,17 +149,21 @@ private final class AuditSpool: Sendable {
         try FileLock("\(location.auditName).lock", in: directory)
       }
       let isMine = try FileProblem.store { () throws(FileError) in
-        try lock.acquire(.exclusive, by: deadline)
+        try lock.acquire(.exclusive, by: deadline())
       }
       guard isMine else { throw .storeLocked(path: location.path) }
-      while let (name, lines) = try nextLines(in: directory) {
-        // A line that was cut by a crash is followed by an empty one.
-        var left = lines.filter { !$0.bytes.isEmpty }[...]
+      while let (name, lines) = try nextLines(in: directory, by: deadline()) {
+        // A power cut may leave a piece of a line.
+        var left = lines.filter { $0.bytes.last == UInt8(ascii: "}") }[...]
         while !left.isEmpty {
-          try insert(left.prefix(Self.linesOfStatement), of: name, by: deadline)
+          try insert(left.prefix(Self.linesOfStatement), of: name, by: deadline())
           left = left.dropFirst(Self.linesOfStatement)
         }
         directory.remove(name)
+        guard FileStatus.at(directory.path(of: name)) == nil else {
+          throw .store(
+            .permissions, "The sent audit lines \(name) cannot be removed.", path: location.path)
+        }
       }
     }
     if isDone == nil { throw .storeLocked(path: location.path) }
@@ -167,14 +180,14 @@ private final class AuditSpool: Sendable {
   /// Returns the lines of a renamed file, and its name: of one that an ended process has left, or
   /// else of the file of the trail. `nil` without lines.
   private func nextLines(
-    in directory: borrowing SafeDirectory
+    in directory: borrowing SafeDirectory, by deadline: Deadline
   ) throws(Problem) -> (String, [LineFile.Line])? {
     try FileProblem.store { () throws(FileError) in
       var name = try directory.names().first { $0.hasPrefix(prefix) }
       if name == nil, try directory.inspect(location.auditName) != nil {
         let other = prefix + Hexadecimal.encode(SecureRandom.bytes(16))
         var trail = try LineFile(location.auditName, in: directory)
-        if try trail.rename(to: other) { name = other }
+        if try trail.rename(to: other, by: deadline) { name = other }
       }
       guard let name else { return nil }
       var file = try LineFile(name, in: directory)

@@ -131,9 +131,9 @@ extension PostgresConnection {
     self.deadline = deadline
     // The server's sentence about a held lock must come before the limit of this process.
     let wait = max(1, deadline.millisecondsLeft - 500)
+    // Each names its level, because a role may have another one.
     let sql =
-      kind == .read
-      ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : "BEGIN"
+      kind == .read ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : Self.beginning
     // A writer that waited for the lock would see the other columns as they were before.
     let columns = kind == .read ? Meta.columnsOfReaders : "schema"
     let lock = kind == .read ? "" : " FOR UPDATE"
@@ -141,7 +141,7 @@ extension PostgresConnection {
     let result = try answer(
       running: """
         \(sql); SET LOCAL search_path TO "\(address.schema)";
-        SET LOCAL lock_timeout = \(wait); SET LOCAL idle_in_transaction_session_timeout = 10000;
+        SET LOCAL bytea_output = hex; SET LOCAL lock_timeout = \(wait); SET LOCAL idle_in_transaction_session_timeout = 10000;
         SELECT \(Meta.columns), \(columns) FROM meta WHERE id = 1\(lock)
         """)
     guard result.state != "42P01", result.state != "3F000" else {
@@ -211,6 +211,9 @@ extension PostgresConnection {
     keeping = nil
   }
 
+  /// The row of `meta` as it is in the transaction, if it is known.
+  var metaRow: [SQLValue]? { known[Meta.selection]?.first }
+
   /// Keeps the rows that `begin` has read.
   func keepKnown() {
     for (sql, rows) in known { keeping?.keep(sql, [], rows) }
@@ -250,10 +253,18 @@ extension PostgresConnection {
     return unsafe String(cString: text)
   }
 
-  /// Runs statements without parameters in one message. Returns the rows of the last one.
-  @discardableResult
-  func run(script: String) throws(Problem) -> [[SQLValue]] {
-    let result = try answer(running: script)
+  /// Runs statements without parameters in one message.
+  func run(script: String) throws(Problem) {
+    try answer(running: script).requireSuccess(address)
+  }
+
+  private static let beginning = "BEGIN ISOLATION LEVEL READ COMMITTED"
+
+  /// Runs statements without parameters in one message and one transaction. Each sees what was
+  /// committed before it. Returns the rows of the last one with rows.
+  func inTransaction(_ script: String) throws(Problem) -> [[SQLValue]] {
+    let result = try answer(running: "\(Self.beginning); \(script); COMMIT")
+    if result.state != nil { rollBack() }
     try result.requireSuccess(address)
     return result.rows
   }

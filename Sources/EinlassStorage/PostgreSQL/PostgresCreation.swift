@@ -60,16 +60,17 @@ struct PostgresCreation {
     let schema = connection.address.schema
     // The lock keeps two machines from making the same tables at once.
     try connection.run(script: "BEGIN; SELECT pg_advisory_xact_lock(hashtext('\(schema)'))")
-    let hasSchema = try connection.first(
-      "SELECT to_regnamespace('\"\(schema)\"') IS NOT NULL"
+    // Not by to_regnamespace, because a session may remember that there was no such schema.
+    let found = try connection.first(
+      """
+      SELECT EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = n.oid AND relname = 'meta')
+      FROM pg_namespace AS n WHERE nspname = ?1
+      """, .text(schema)
     ) { row throws(Problem) in try row.integer(0) != 0 }
     // The right to make a schema is needed only without one.
-    if hasSchema != true { try connection.run(script: "CREATE SCHEMA \"\(schema)\"") }
+    if found == nil { try connection.run(script: "CREATE SCHEMA \"\(schema)\"") }
     try connection.run(script: "SET LOCAL search_path TO \"\(schema)\"")
-    let hasTables = try connection.first(
-      "SELECT to_regclass('\"\(schema)\".meta') IS NOT NULL"
-    ) { row throws(Problem) in try row.integer(0) != 0 }
-    if hasTables != true { try connection.run(script: PostgresSchema.tables) }
+    if found != true { try connection.run(script: PostgresSchema.tables) }
   }
 
   private func fill(

@@ -30,7 +30,7 @@ extension AccountLeases {
           // A release that does not arrive only delays others until the lease ends.
           shared.run(
             ending: """
-              UPDATE lease SET until = '-infinity'
+              UPDATE "\(shared.address.schema)".lease SET until = '-infinity'
               WHERE name = \(PostgresConnection.literal(name)) AND holder = '\(holder)'
               """)
           ended()
@@ -55,8 +55,9 @@ extension PostgresStore {
     }
   }
 
-  /// Returns whether the lease was free. Forgets the kept rows if the former holder, whose
-  /// notification may be on its way, has changed the store.
+  /// Returns whether the lease was free. Forgets the kept rows of another revision: the
+  /// notification of the former holder may be on its way, and a store that was moved or restored
+  /// begins with an older revision.
   private func insertLease(_ name: String, by holder: String) throws(Problem) -> Bool {
     let schema = "\"\(address.schema)\""
     let name = PostgresConnection.literal(name)
@@ -65,18 +66,18 @@ extension PostgresStore {
     // took the lease.
     let deadline = AccountStore.Patience.usual.deadline
     let rows = try makingStore(by: deadline) { connection throws(Problem) in
-      try connection.run(
-        script: """
-          INSERT INTO \(schema).lease AS held (name, holder, fence, until)
-          VALUES (\(name), '\(holder)', 1, \(end))
-          ON CONFLICT (name) DO UPDATE SET holder = '\(holder)', fence = held.fence + 1, until = \(end)
-          WHERE held.until < clock_timestamp();
-          SELECT revision FROM \(schema).meta, \(schema).lease
-          WHERE name = \(name) AND holder = '\(holder)'
-          """)
+      try connection.inTransaction(
+        """
+        INSERT INTO \(schema).lease AS held (name, holder, fence, until)
+        VALUES (\(name), '\(holder)', 1, \(end))
+        ON CONFLICT (name) DO UPDATE SET holder = '\(holder)', fence = held.fence + 1, until = \(end)
+        WHERE held.until < clock_timestamp();
+        SELECT coalesce((SELECT revision FROM \(schema).meta), 0) FROM \(schema).lease
+        WHERE name = \(name) AND holder = '\(holder)'
+        """)
     }
     guard let revision = rows.first?.first?.number else { return false }
-    kept.note(revision)
+    if revision != kept.revision { kept.forget() }
     return true
   }
 }

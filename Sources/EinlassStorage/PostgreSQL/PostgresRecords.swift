@@ -6,8 +6,10 @@ extension BegunRenewals {
   static func inPostgres(_ shared: PostgresStore) -> BegunRenewals {
     let schema = "\"\(shared.address.schema)\""
     let table = "\(schema).begun_renewal"
+    let own = Lock(Set<BegunRenewal>())
     return BegunRenewals(
       begin: { begun in
+        own.withLock { _ = $0.insert(begun) }
         // Not waited for, because the request to the provider takes longer.
         try? shared.alone(by: .record) { connection throws(Problem) in
           connection.deadline = .record
@@ -20,12 +22,16 @@ extension BegunRenewals {
         }
       },
       end: { begun in
-        // The lease ends next.
-        shared.atEndOfLease(
-          """
-          DELETE FROM begun_renewal WHERE generation = \(begun.generation)
+        let delete = """
+          DELETE FROM \(table) WHERE generation = \(begun.generation)
             AND account = \(PostgresConnection.literal(begun.account.rawValue))
-          """)
+          """
+        if own.withLock({ $0.remove(begun) }) != nil {
+          // The lease of this process ends next.
+          shared.atEndOfLease(delete)
+        } else {
+          _ = try? shared.run(delete, by: .record)
+        }
       },
       all: {
         let rows = try? shared.run(

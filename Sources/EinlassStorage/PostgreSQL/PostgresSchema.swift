@@ -108,6 +108,7 @@ enum PostgresSchema {
       PRIMARY KEY (application, provider)
     );
     CREATE INDEX IF NOT EXISTS access_grant_place ON access_grant (provider, application);
+    CREATE INDEX IF NOT EXISTS access_grant_accounts ON access_grant (provider) WHERE accounts IS NOT NULL;
     CREATE TABLE IF NOT EXISTS preference (
       application text COLLATE "C" NOT NULL,
       provider text COLLATE "C" NOT NULL,

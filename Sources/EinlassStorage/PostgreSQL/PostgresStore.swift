@@ -42,7 +42,10 @@ final class PostgresStore: SharedStore {
       guard patience != .none else { throw .storeLocked(path: address.text) }
       return try alone(by: deadline) { connection throws(Problem) in
         let era = kept.era
-        guard let meta = try connection.begin(.read, by: deadline) else { return nil }
+        guard let meta = try connection.begin(.read, by: deadline) else {
+          kept.forget()
+          return nil
+        }
         kept.note(meta.revision)
         connection.keeping = .init(kept: kept, revision: meta.revision, era: era)
         connection.keepKnown()
@@ -79,19 +82,26 @@ final class PostgresStore: SharedStore {
     guard patience != .none else { throw .storeLocked(path: address.text) }
     return try keys.supplying(needsKey || makesStore, patience) { deadline throws(Problem) in
       try alone(by: deadline) { connection throws(Problem) in
+        let era = kept.era
         var begun = try connection.begin(.write, by: deadline)
         if begun == nil, makesStore {
           try PostgresCreation(connection, keys: keys).run()
           begun = try connection.begin(.write, by: deadline)
         }
-        guard let before = begun else { return nil }
+        guard let before = begun else {
+          kept.forget()
+          return nil
+        }
         kept.note(before.revision)
         do throws(Problem) {
           let result = try body(OpenStore(connection: connection, keys: keys))
           let after = try connection.meta()
           let isChanged = after != before
+          let meta = connection.metaRow
           try connection.commit(announcing: isChanged ? after.revision : nil)
           if isChanged { kept.note(after.revision) }
+          // The audit trail needs the id of the key next.
+          if let meta { kept.keep(Meta.selection, [], [meta], at: after.revision, in: era) }
           return result
         } catch {
           connection.rollBack()
@@ -106,7 +116,7 @@ final class PostgresStore: SharedStore {
   ) throws(Problem) -> Result? {
     let deadline = Deadline(milliseconds: 600_000)
     return try alone(by: deadline) { connection throws(Problem) in
-      guard try connection.begin(.write, by: deadline) != nil else { return nil }
+      guard let meta = try connection.begin(.write, by: deadline) else { return nil }
       do throws(Problem) {
         // Before the copy, because a role without the right must not make a second store.
         try connection.run("ALTER SCHEMA \"\(address.schema)\" RENAME TO \"\(movedName)\"")
@@ -116,7 +126,8 @@ final class PostgresStore: SharedStore {
             SET LOCAL search_path TO "\(movedName)"; SET LOCAL idle_in_transaction_session_timeout = 0
             """)
         let result = try body(connection)
-        try connection.commit(announcing: nil)
+        // Other machines forget the rows that they have kept.
+        try connection.commit(announcing: meta.revision + 1)
         kept.forget()
         return result
       } catch {
@@ -154,6 +165,12 @@ final class PostgresStore: SharedStore {
     }
   }
 
+  /// Whether there is a connection that was not lost.
+  var isConnected: Bool {
+    // A connection in use counts.
+    (try? opened.withLock(by: .now) { opened throws(Problem) in opened?.isAlive == true }) ?? true
+  }
+
   /// Adds a statement to those that are sent with the end of the next lease, to save a request.
   func atEndOfLease(_ sql: String) { waiting.withLock { $0.append(sql) } }
 
@@ -164,13 +181,15 @@ final class PostgresStore: SharedStore {
       defer { waiting = [] }
       return waiting + [sql]
     }
-    let path = "BEGIN; SET LOCAL search_path TO \"\(address.schema)\""
-    let script = ([path] + statements + ["COMMIT"]).joined(separator: "; ")
-    try? alone(by: Deadline(milliseconds: 10_000)) { connection throws(Problem) in
-      connection.deadline = Deadline(milliseconds: 10_000)
-      do throws(Problem) { try connection.run(script: script) } catch {
-        connection.rollBack()
-        throw error
+    let deadline = Deadline(milliseconds: 10_000)
+    try? alone(by: deadline) { connection throws(Problem) in
+      connection.deadline = deadline
+      do throws(Problem) {
+        try connection.run(script: statements.joined(separator: "; "))
+      } catch {
+        // Together they have failed, but the lease can still end.
+        guard statements.count > 1, connection.isUsable else { throw error }
+        try connection.run(script: sql)
       }
     }
   }

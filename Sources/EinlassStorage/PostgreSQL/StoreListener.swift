@@ -94,11 +94,13 @@ public final class StoreListener: Sendable {
 
   private func ask(_ connection: PostgresConnection) {
     var rung: Int64 = 0
+    var silence = Deadline(milliseconds: Int(Self.silenceMilliseconds))
     while let revision = try? connection.revision() {
       shared.kept.note(revision)
-      if revision > rung {
+      if revision > rung || silence.millisecondsLeft == 0 {
         bell.ring()
         rung = revision
+        silence = Deadline(milliseconds: Int(Self.silenceMilliseconds))
       }
       BootTime.pause(milliseconds: Self.pollMilliseconds)
     }

@@ -45,8 +45,8 @@ extension Database {
       .text(store), .blob(keyID))
   }
 
-  /// Increments the revision and returns it. Called by every transaction that changes the store,
-  /// except a key rotation. `count` is the number of values that the transaction seals.
+  /// Increments the revision and returns it. Called by every transaction that changes the store.
+  /// `count` is the number of values that the transaction seals.
   func nextRevision(sealing count: Int = 0, _ limit: SealLimit = .usual) throws(Problem) -> Int64 {
     try requireSeals(count, limit)
     return try change("revision = revision + 1, encryptions = encryptions + ?1", count).revision
@@ -79,8 +79,8 @@ extension Database {
   /// Replaces the key's id, its use count and its slots.
   func replaceKey(id: [UInt8], encryptions: Int, slots: [KeySlot]) throws(Problem) {
     try run(
-      "UPDATE meta SET key_id = ?1, encryptions = ?2 WHERE id = 1", .blob(id),
-      .integer(Int64(encryptions)))
+      "UPDATE meta SET key_id = ?1, encryptions = ?2, revision = revision + 1 WHERE id = 1",
+      .blob(id), .integer(Int64(encryptions)))
     try run("DELETE FROM keyslot")
     for slot in slots { try insert(slot) }
   }

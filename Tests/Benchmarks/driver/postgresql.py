@@ -70,9 +70,10 @@ def stored(report, stores, cluster):
             Fleet.end(sessions.values())
 
 
-# The statements that a refresh needs. BEGIN comes with the row of `meta`, and the notification with COMMIT.
-NEEDED = ["lease", "meta", "account", "credentials", "begun renewal", "meta, locked", "account", "generations", "change",
-          "revision", "credential", "COMMIT", "end of the begun renewal", "end of the lease"]
+# The statements that a refresh needs: two reads, the lease, and a write. BEGIN comes with the row of `meta`, the
+# notification with COMMIT, and the end of the begun renewal with that of the lease.
+NEEDED = ["meta", "account", "access", "meta", "credentials", "lease", "begun renewal", "meta, locked", "account",
+          "generations", "change", "revision", "credential", "COMMIT", "end of the lease"]
 
 
 def name_of(statement):
