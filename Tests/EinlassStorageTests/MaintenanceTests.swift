@@ -99,7 +99,7 @@ struct MaintenanceTests {
     let copy = SQLiteAccountStore.store(
       location: StoreLocation(
         directory: home.path, name: "copy.db", keyDirectory: home.keyDirectory), choice: .usual)
-    #expect(try copy.snapshot(.usual) == store.snapshot(.usual))
+    #expect(try copy.snapshot(.usual).accounts == store.snapshot(.usual).accounts)
     #expect(try copy.credentials(new.account.id) == store.credentials(new.account.id))
   }
 

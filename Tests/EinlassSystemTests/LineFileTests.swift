@@ -57,6 +57,21 @@ import Testing
     try FileManager.default.removeItem(atPath: folder)
   }
 
+  @Test func `After a rename every process begins a new file`() throws {
+    var one = try file()
+    var other = try file()
+    #expect(try other.append(Array("a".utf8), by: .now) == 2)
+    #expect(try one.rename(to: "sent", by: .now))
+    #expect(try !one.rename(to: "empty", by: .now))
+    #expect(try other.append(Array("b".utf8), by: .now) == 2)
+    #expect(text(try one.lines(before: nil, withinBytes: .max)) == ["b"])
+    #expect(try String(contentsOfFile: folder + "/sent", encoding: .utf8) == "a\n")
+    // A taken name loses nothing.
+    #expect(throws: FileError.self) { try one.rename(to: "sent", by: .now) }
+    #expect(text(try other.lines(before: nil, withinBytes: .max)) == ["b"])
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
   @Test func `A line that a power failure cut short damages no other line`() throws {
     var file = try file()
     _ = try file.append(Array("whole".utf8), by: .now)

@@ -77,7 +77,7 @@ final class KeptRows: Sendable {
     }
   }
 
-  /// Forgets every row, because the store is no longer there.
+  /// Forgets every row, because the store has gone or may have another state.
   func forget() {
     state.withLock {
       $0.era += 1
