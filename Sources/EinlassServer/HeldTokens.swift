@@ -19,15 +19,17 @@ final class HeldTokens: Sendable {
 
   private let tokens = Lock([Key: Held]())
 
-  /// Records that the front end received this token.
-  func hold(_ token: OAuth2Credential, at key: Key, in store: AccountStore) {
-    guard tokens.withLock({ $0[key] == nil }) else { return }
+  /// Records that the front end received this token. Returns `false` if the token was not found in
+  /// the store, so that it has to be looked for.
+  @discardableResult
+  func hold(_ token: OAuth2Credential, at key: Key, in store: AccountStore) -> Bool {
+    guard tokens.withLock({ $0[key] == nil }) else { return true }
     let stored = try? store.credentials(key.account, key.place, .none).first
+    let isStored = stored?.isToken(token.accessToken) ?? false
     let held: Held =
-      if let stored, stored.isToken(token.accessToken) { .generation(stored.generation) } else {
-        .token(token.accessToken)
-      }
+      if isStored, let stored { .generation(stored.generation) } else { .token(token.accessToken) }
     tokens.withLock { $0[key] = held }
+    return isStored
   }
 
   /// Records a generation and returns whether the front end must still be notified of it. For a

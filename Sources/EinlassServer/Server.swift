@@ -215,7 +215,9 @@ public final class Server: Sendable {
     }
     if changes.isWatching {
       let place = AccountStore.Place(clientID, resource: resource ?? "")
-      changes.held.hold(token, at: .init(account: result.account.id, place: place), in: store)
+      let key = HeldTokens.Key(account: result.account.id, place: place)
+      // The change that replaced the token may have been read already.
+      if !changes.held.hold(token, at: key, in: store) { changes.look() }
     }
     if let end = token.expiresAt {
       scheduleRefresh(of: result.account.id, for: resource, endingAt: end)

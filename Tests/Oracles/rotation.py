@@ -195,10 +195,10 @@ class Process:
         else:
             self.notifications.append(message)
 
-    def wait_for(self, method):
-        """Waits for a notification of this method."""
+    def wait_for(self, method, about=""):
+        """Waits for a notification of this method, with this text in its parameters."""
         deadline = time.monotonic() + PATIENCE
-        while all(entry["method"] != method for entry in self.notifications):
+        while not any(entry["method"] == method and about in json.dumps(entry["params"]) for entry in self.notifications):
             self.take(self.lines.get(timeout=max(0.1, deadline - time.monotonic())))
 
     def wait_for_revision(self, revision):

@@ -335,7 +335,7 @@ def test_a_front_end_is_notified_once_of_a_token_that_replaces_its_own(world):
         world.processes[2].call("access.set", provider="rotating", state=["granted", "denied"][number % 2],
                                 application="bell")
         for process in world.processes:
-            process.wait_for("access.changed")
+            process.wait_for("access.changed", about="bell")
         told = [[entry["params"] for entry in process.notifications if entry["method"] == "credentials.refreshed"]
                 for process in world.processes]
         news = {name: got[name] for name in ("tokenType", "scopes", "expiresAt")} | {"account": account}
