@@ -100,7 +100,8 @@ def test_no_refused_allocation_loses_a_token_that_was_handed_out(world, preload,
     answer, after, family = turned(EINLASS_COUNT_TO=str(counter))
     assert answer["result"]["credential"]["token"] == after["result"]["credential"]["token"] == family["access"]
     total, outcomes = int(counter.read_text()), {"turned": 0, "not turned": 0, "lost between answer and commit": 0}
-    for place in sorted(random.randint(1, total) for _ in range(ROUNDS)):
+    # Of a few places none may matter.
+    for place in sorted(random.randint(1, total) for _ in range(max(ROUNDS, 15))):
         answer, after, family = turned(EINLASS_FAIL_AT=str(place))
         if answer and "result" in answer:
             # The token in the answer is the stored one.
