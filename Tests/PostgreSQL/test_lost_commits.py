@@ -61,7 +61,7 @@ def test_no_token_is_lost(cluster, wire):
     asking, other = fleet.processes
     for round in range(ROUNDS):
         moment = list(moments.all)[round % 3]
-        account, family = fleet.add(f"user{round % 5}")
+        account, family = fleet.add(f"user{round % 2}")
         armed, before = moments.arm(fleet.provider, moment), len(fleet.provider.requests)
         number = asking.send("credentials.get", account=account)
         cluster.wait_for_end()

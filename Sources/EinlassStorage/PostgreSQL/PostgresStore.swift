@@ -174,24 +174,36 @@ final class PostgresStore: SharedStore {
   /// Adds a statement to those that are sent with the end of the next lease, to save a request.
   func atEndOfLease(_ sql: String) { waiting.withLock { $0.append(sql) } }
 
-  /// Runs the statement that ends a lease, and those that waited for it. A failure only delays
-  /// others until the lease ends by itself.
+  /// Runs the statement that ends a lease, and those that waited for it. While the database is away
+  /// a thread tries again, because others wait for the lease until it ends by itself.
   func run(ending sql: String) {
     let statements = waiting.withLock { waiting in
       defer { waiting = [] }
       return waiting + [sql]
     }
+    if isDone(statements) { return }
+    try? WorkThread.start("einlass-release") { [self] in
+      let end = Deadline(milliseconds: Int(AccountLeases.seconds) * 1_000)
+      repeat {
+        BootTime.pause(milliseconds: 1_000)
+      } while end.millisecondsLeft > 0
+        && !isDone(statements)
+    }
+  }
+
+  /// Runs the statements together, or else the last one alone. Returns whether it was run.
+  private func isDone(_ statements: [String]) -> Bool {
     let deadline = Deadline(milliseconds: 10_000)
-    try? alone(by: deadline) { connection throws(Problem) in
+    let done: Void? = try? alone(by: deadline) { connection throws(Problem) in
       connection.deadline = deadline
       do throws(Problem) {
         try connection.run(script: statements.joined(separator: "; "))
       } catch {
-        // Together they have failed, but the lease can still end.
         guard statements.count > 1, connection.isUsable else { throw error }
-        try connection.run(script: sql)
+        try connection.run(script: statements[statements.count - 1])
       }
     }
+    return done != nil
   }
 
   /// Calls `body` with the connection, outside a transaction. Makes the store first if there is
