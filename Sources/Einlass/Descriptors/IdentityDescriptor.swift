@@ -76,12 +76,12 @@ struct IdentityDescriptor: Sendable, Equatable {
 
   /// Returns the identity in the answer; `nil` if a required member is missing or invalid.
   ///
-  /// Texts are cleaned of control characters. An id with a control character, or longer than 256
+  /// Texts are cleaned of control characters, and an empty text counts as missing. An id with a control character, or longer than 256
   /// bytes, is invalid. A picture's address is dropped if it is not https, or if it is on this
   /// machine and the provider is not.
   func identity(in answer: JSONValue) -> Identity? {
     func text(_ member: Member) -> String? {
-      pointers[member].flatMap { answer.at(pointer: $0)?.string }.map { cleaned($0) }
+      pointers[member].flatMap { answer.at(pointer: $0) }.flatMap(Self.text)
     }
     guard let id = id(in: answer), isIdentifier(id) else { return nil }
     var identity = Identity(
@@ -99,6 +99,10 @@ struct IdentityDescriptor: Sendable, Equatable {
       .avatar: picture?.text,
     ]
     return required.allSatisfy { members[$0, default: nil] != nil } ? identity : nil
+  }
+
+  fileprivate static func text(_ value: JSONValue) -> String? {
+    value.string.map { cleaned($0) }.flatMap { $0.isEmpty ? nil : $0 }
   }
 
   private func id(in answer: JSONValue) -> String? {
@@ -172,13 +176,13 @@ extension IdentityDescriptor {
       confirmed = try reader.pointer("confirmed")
     }
 
-    /// Returns the primary address in an answer, without control characters. An unconfirmed address
-    /// does not count.
+    /// Returns the primary address in an answer, without control characters. An unconfirmed or empty
+    /// address does not count.
     func email(in answer: JSONValue) -> String? {
       let entries = (list.map { answer.at(pointer: $0) } ?? answer)?.array ?? []
       return entries.first {
         $0.at(pointer: primary)?.bool == true && $0.at(pointer: confirmed)?.bool == true
-      }?.at(pointer: email)?.string.map { cleaned($0) }
+      }?.at(pointer: email).flatMap(IdentityDescriptor.text)
     }
   }
 }

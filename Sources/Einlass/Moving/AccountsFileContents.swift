@@ -18,15 +18,17 @@ public struct PortableAccount: Sendable, Equatable {
 /// catalogue of another machine lacks them.
 ///
 /// Ids of accounts, grants and preferences are not exported. Users keep their ids. Each credential keeps the origins that it may be
-/// sent to.
+/// sent to. An imported account proves no person until the next sign-in, because a program can write such a file.
 public struct AccountsFileContents: Sendable {
   /// The descriptors of added providers, not validated.
   public let providers: [JSONValue]
   let entries: [Entry]
   /// The registrations that passed validation; others are dropped.
   let registrations: [StoredRegistration]
-  /// The users that passed validation; others are dropped.
+  /// The users that passed validation.
   let users: [PortableUser]
+  /// The number of users that did not.
+  let refusedUsers: Int
 
   /// Throws `accountStoreFailure`: `decryptFailed` for a wrong passphrase, `corrupt` for a damaged
   /// file or a plaintext that is no list of accounts.
@@ -45,7 +47,9 @@ public struct AccountsFileContents: Sendable {
     entries = accounts.map(Entry.init)
     registrations = (value["registrations"]?.array ?? [])
       .compactMap(StoredRegistration.init(portable:))
-    users = (value["users"]?.array ?? []).compactMap(PortableUser.init(portable:))
+    let values = value["users"]?.array ?? []
+    users = values.compactMap(PortableUser.init(portable:))
+    refusedUsers = values.count - users.count
     providers = value["providers"]?.array ?? []
   }
 
@@ -62,7 +66,6 @@ public struct AccountsFileContents: Sendable {
           "subject": account.subject.map(JSONValue.string),
           "email": account.email.map(JSONValue.string),
           "emailVerified": account.isEmailVerified ? true : nil,
-          "reported": account.isReported ? true : nil,
           "avatar": account.avatar.map(JSONValue.string),
           "health": .string(account.health.rawValue), "addedAt": JSONValue(account.addedAt),
           "lastUsedAt": account.lastUsedAt.map { JSONValue($0) },
@@ -110,7 +113,6 @@ extension PortableAccount {
       email: value["email"]?.string, avatar: value["avatar"]?.string, health: health,
       isSignedIn: !credentials.isEmpty, addedAt: addedAt, lastUsedAt: value["lastUsedAt"]?.int64)
     account.isEmailVerified = account.email != nil && value["emailVerified"]?.bool == true
-    account.isReported = account.subject != nil && value["reported"]?.bool == true
     let texts = [account.displayName, account.subject, account.email]
     let places = Set(credentials.map(\.place))
     guard credentials.count == values.count, places.count == credentials.count,
@@ -267,7 +269,8 @@ extension JSONValue {
 /// Whether a name or address is safe to display.
 func isDisplayable(_ text: String) -> Bool { isDisplayable(text, limitBytes: 2048) }
 
-private func isDisplayable(_ text: String, limitBytes: Int) -> Bool {
+/// The same with a limit of one's own.
+func isDisplayable(_ text: String, limitBytes: Int) -> Bool {
   (1...limitBytes).contains(text.utf8.count) && !text.unicodeScalars.contains(where: isControl)
 }
 

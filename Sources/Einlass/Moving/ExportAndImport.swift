@@ -59,7 +59,7 @@ extension Einlass {
   ) throws(Problem) -> AccountsImport {
     var moved = AccountsImport(
       entries: contents.entries.map { .init(provider: $0.provider, username: $0.username) },
-      usersOfFile: contents.users.count)
+      usersOfFile: contents.users.count, refusedUsers: contents.refusedUsers)
     var new: [AccountStore.NewAccount] = []
     var places: [Int] = []
     for (index, entry) in contents.entries.enumerated() {
@@ -130,8 +130,10 @@ public struct AccountsImport: Sendable {
   public internal(set) var entries: [Entry]
   /// The ids of the providers with a registration that was stored.
   public internal(set) var registrations: [String] = []
-  /// The number of users in the file.
+  /// The number of users in the file that this version can read.
   public internal(set) var usersOfFile: Int
+  /// The number of the others.
+  public internal(set) var refusedUsers: Int
   /// The number of added users.
   public internal(set) var users = 0
 }

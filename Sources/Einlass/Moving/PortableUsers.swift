@@ -39,7 +39,7 @@ extension Einlass {
         let place = portable.user.identities[index].place
         portable.user.identities[index].account = try store.read { reader throws(Problem) in
           try reader.accounts(of: place.provider, subject: place.subject, limit: 1)
-            .first(where: \.isReported)?.id
+            .first?.id
         }
       }
       moved.append(portable)
@@ -97,12 +97,14 @@ extension PortableUser {
   /// Returns `nil` for a user that this version would not have written.
   init?(portable value: JSONValue) {
     func text(_ name: String) -> String? { value[name]?.string }
-    let texts = ["displayName", "email", "photo"].map { text($0) }
+    // Earlier versions kept empty texts of providers.
+    let texts = ["displayName", "email", "photo"].map { text($0).flatMap { $0.isEmpty ? nil : $0 } }
     guard let id = text("id"), isIdentifier(id), let directory = text("directory"),
       directory.isEmpty || isIdentifier(directory), let application = text("application"),
       isIdentifier(application), let createdAt = value["createdAt"]?.int64, isTime(createdAt),
       value["lastSignInAt"]?.int64.map(isTime) ?? true,
-      texts.allSatisfy({ $0.map(isDisplayable) ?? true }),
+      texts[..<2].allSatisfy({ $0.map(isDisplayable) ?? true }),
+      texts[2].map({ isDisplayable($0, limitBytes: 8192) }) ?? true,
       let identities = value["identities"]?.array, identities.count <= 256
     else { return nil }
     user = User(
@@ -116,12 +118,13 @@ extension PortableUser {
     for identity in identities {
       guard let provider = identity["provider"]?.string, isIdentifier(provider),
         let subject = identity["subject"]?.string, isIdentifier(subject),
-        identity["email"]?.string.map(isDisplayable) ?? true,
         user.identity(of: provider) == nil
       else { return nil }
+      let email = identity["email"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+      guard email.map(isDisplayable) ?? true else { return nil }
       user.identities.append(
         User.Identity(
-          place: User.Place(provider, subject), email: identity["email"]?.string,
+          place: User.Place(provider, subject), email: email,
           providerDigest: identity["providerDigest"]?.string))
     }
     verifier = value["password"]?.string.map { Secret($0) }

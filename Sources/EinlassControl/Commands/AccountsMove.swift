@@ -104,9 +104,15 @@ struct AccountsImport: ServerCommand {
   }
 
   private static func users(_ result: JSONObject) -> [String] {
-    let (new, kept) = (result["users"], result["usersAlreadyThere"])
-    guard new != 0 || kept != 0 else { return [] }
-    return ["\(counted(new, "user")) added, \(kept?.plain ?? "0") already there."]
+    let (new, kept, refused) = (
+      result["users"], result["usersAlreadyThere"], result["usersRefused"]
+    )
+    guard new != 0 || kept != 0 || refused != 0 else { return [] }
+    let line = "\(counted(new, "user")) added, \(kept?.plain ?? "0") already there."
+    guard let refused, refused != 0 else { return [line] }
+    return [
+      line, "\(counted(refused, "user")) cannot be read. Update einlass, then import again.",
+    ]
   }
 
   private static func summary(_ result: JSONObject) -> String {

@@ -35,6 +35,7 @@ func accountsImport(_ server: Server) -> Method {
         .required(
           "usersAlreadyThere", .count,
           "The number of users that stay out, because the id, an identity or the address is taken."),
+        .required("usersRefused", .count, "The number of users that could not be read."),
       ]),
       reasons: ["accountStoreFailure"]),
     .task { params, call async throws(RPCError) in
@@ -55,6 +56,7 @@ func accountsImport(_ server: Server) -> Method {
         result["registrations"] = JSONValue(Array(moved.registrations.prefix(shownLimit)))
         result["users"] = JSONValue(Int64(moved.users))
         result["usersAlreadyThere"] = JSONValue(Int64(moved.usersOfFile - moved.users))
+        result["usersRefused"] = JSONValue(Int64(moved.refusedUsers))
         return .object(result)
       } catch { throw RPCError(error) }
     })

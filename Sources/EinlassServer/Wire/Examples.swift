@@ -79,7 +79,7 @@ private let conversation = #"""
   <- {"path":"/home/ada/accounts","accounts":1,"users":0,"bytes":1024}
   accounts.import
   -> {"path":"/home/ada/accounts"}
-  <- {"added":1,"replaced":0,"alreadyThere":0,"refused":0,"accounts":[{"provider":"example","username":"ada","result":"added","account":"a_ada"}],"providers":[],"registrations":[],"users":0,"usersAlreadyThere":0}
+  <- {"added":1,"replaced":0,"alreadyThere":0,"refused":0,"accounts":[{"provider":"example","username":"ada","result":"added","account":"a_ada"}],"providers":[],"registrations":[],"users":0,"usersAlreadyThere":0,"usersRefused":0}
   accounts.checkServer
   -> {"account":"a_ada"}
   <- {"server":"https://pbx.example.com:8443","publicKey":"sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=","certificateEndsAt":1790000000,"expired":false,"accepted":true}

@@ -233,6 +233,15 @@ struct DescriptorMemberTests {
     }
   }
 
+  @Test("An empty text counts as missing")
+  func emptyTexts() throws {
+    let words = #","name":"/name","username":"/login","email":"/email","emailVerified":"/sure""#
+    let answer = #"{"id":"7","name":"","login":"\u0007","email":"","sure":true}"#
+    let identity = try #require(try Self.identity(words, in: answer))
+    #expect(identity.name == nil && identity.username == nil && identity.email == nil)
+    #expect(!identity.isEmailVerified)
+  }
+
   @Test("A picture's address is made of the id and a member of the answer")
   func pictures() throws {
     let words = #","avatar":{"pointer":"/hash","template":"https://a.example/{id}/{picture}.png"}"#

@@ -1011,6 +1011,7 @@ class AccountsImportResult(TypedDict):
     registrations: List[str]
     users: int
     usersAlreadyThere: int
+    usersRefused: int
 
 
 class AccessListParams(TypedDict, total=False):

@@ -1566,6 +1566,8 @@ export interface AccountsImportResult {
   users: number;
   /** The number of users that stay out, because the id, an identity or the address is taken. */
   usersAlreadyThere: number;
+  /** The number of users that could not be read. */
+  usersRefused: number;
 }
 
 /** The access decisions for each application and provider. */
