@@ -1,9 +1,9 @@
-import Einlass
 import EinlassCrypto
 import Foundation
 import TestSupport
 import Testing
 
+@testable import Einlass
 @testable import EinlassStorage
 
 struct MaintenanceTests {
@@ -76,6 +76,29 @@ struct MaintenanceTests {
     #expect(check.isSound == kinds.isEmpty)
     #expect(!check.findings.contains { $0.message.contains("secret") })
     if kinds.isEmpty { #expect((check.accounts, check.sealedValues) == (1, 6)) }
+  }
+
+  @Test(
+    arguments: [
+      ("SELECT 1", []),  // negative control
+      ("UPDATE user_password SET verifier = zeroblob(60)", [.undecryptable]),
+      ("UPDATE \"user\" SET email_key = 'eve@example.org'", [.damage]),
+      ("UPDATE user_identity SET email_key = NULL", [.damage]),
+    ] as [(String, [StoreMaintenance.Finding.Kind])])
+  func `A check opens every password and compares the keys of addresses`(
+    _ sql: String, _ kinds: [StoreMaintenance.Finding.Kind]
+  ) throws {
+    var user = User(id: User.ID(rawValue: "u_1"), directory: "", application: "kiosk", createdAt: 1)
+    user.email = "Ada@example.org"
+    user.identities = [.init(place: .init(User.password, "ada@example.org"), email: user.email)]
+    try store.users.change { [user] rows throws(Problem) in
+      try rows.put(user)
+      try rows.setPasswordVerifier(Secret("verifier"), of: user.id)
+    }
+    try tool.run(sql)
+    let check = try home.store().maintenance.check { _, _ in }
+    #expect(check.findings.map(\.kind) == kinds, "\(check.findings)")
+    #expect(check.sealedValues == 7)
   }
 
   @Test func `A check finds an index that lacks a row`() throws {

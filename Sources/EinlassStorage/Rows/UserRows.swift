@@ -186,12 +186,44 @@ extension OpenStore {
     return verifier
   }
 
+  /// Opens every password, and compares the keys of the addresses. A pending credential that does not
+  /// open is no finding, because it lasts only minutes.
+  func inspectUsers(_ check: inout StoreMaintenance.Check, _ key: StoreKey) throws(Problem) {
+    for row in try passwordRows() {
+      check.sealedValues += 1
+      do throws(Problem) { _ = try openVerifier(row.sealed, of: row.user, by: key) } catch {
+        check.add(.init(.undecryptable, error.message))
+      }
+    }
+    let addresses = try connection.all(
+      """
+      SELECT id, email, email_key FROM "user" UNION ALL
+      SELECT "user", email, email_key FROM user_identity
+      """
+    ) { row throws(Problem) in
+      (user: try row.text(0), email: try row.optionalText(1), key: try row.optionalText(2))
+    }
+    for row in addresses {
+      guard row.email.flatMap(emailKey).map({ Array($0.utf8) }) != row.key.map({ Array($0.utf8) })
+      else { continue }
+      check.add(
+        .init(
+          .damage,
+          "An address of the user \(presentable(row.user, limitBytes: 64)) is not found by a search. Change it with users.update, or delete the user."
+        ))
+    }
+  }
+
+  private func passwordRows() throws(Problem) -> [(user: String, sealed: [UInt8])] {
+    try connection.all("SELECT \"user\", verifier FROM user_password") { row throws(Problem) in
+      (user: try row.text(0), sealed: try row.blob(1))
+    }
+  }
+
   /// Seals the passwords and pending credentials under a new key. Returns their number. A pending
   /// credential that does not open is removed, because it lasts only minutes.
   func resealUsers(from old: StoreKey, to new: StoreKey) throws(Problem) -> Int {
-    let verifiers = try connection.all("SELECT \"user\", verifier FROM user_password") {
-      row throws(Problem) in (user: try row.text(0), sealed: try row.blob(1))
-    }
+    let verifiers = try passwordRows()
     for row in verifiers {
       let verifier = try openVerifier(row.sealed, of: row.user, by: old)
       try connection.putVerifier(

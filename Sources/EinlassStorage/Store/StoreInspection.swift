@@ -47,6 +47,7 @@ extension OpenStore {
         check.add(.init(.undecryptable, error.message))
       }
     }
+    try inspectUsers(&check, key)
     try progress(check.accounts, check.accounts)
   }
 
