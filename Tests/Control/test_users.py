@@ -41,6 +41,15 @@ def test_the_last_way_to_sign_in_is_unlinked_after_a_confirmation(users):
     assert run("users", "show", "ada@example.org", *users)[0] == 64
 
 
+def test_a_letter_that_becomes_one_of_ascii_names_another_user(users):
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "users.create", "params": {
+        "email": "\u212aate@example.org", "password": "difference"}}) + "\n"
+    assert "isNewUser" in subprocess.run([EINLASS, "--finish", *users[2:]], input=line, capture_output=True, text=True).stdout
+    code, _, errors = run("users", "delete", "kate@example.org", "--yes", *users)
+    assert code == 64 and "There is no user" in errors
+    assert run("users", "delete", "\u212aATE@example.org", "--yes", *users)[0] == 0
+
+
 def test_a_user_is_deleted_after_a_confirmation(users):
     code, _, errors = run("users", "delete", "ada@example.org", *users)
     assert code == 64 and "--yes" in errors

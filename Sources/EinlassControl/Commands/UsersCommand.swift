@@ -142,11 +142,15 @@ extension Console {
     try list("users.list", "users", ["everyDirectory": true])
   }
 
-  /// Returns the user with this id or address.
+  /// Returns the user with this id or address. Only the letters of ASCII compare without case, as in
+  /// the directory.
   fileprivate func user(_ name: String) throws(Failure) -> JSONValue {
+    func lowered(_ text: String) -> String {
+      String(decoding: text.utf8.map { (65...90).contains($0) ? $0 | 32 : $0 }, as: UTF8.self)
+    }
     let found = try users().filter { user in
       sameBytes(user["user"]?.string ?? "", name)
-        || sameBytes(user["email"]?.string?.lowercased() ?? "", name.lowercased())
+        || sameBytes(lowered(user["email"]?.string ?? ""), lowered(name))
     }
     guard let user = found.first else {
       throw .usage("There is no user \(clean(name)). List them: einlassctl users list")
