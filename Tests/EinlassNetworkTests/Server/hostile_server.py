@@ -3,7 +3,7 @@
     python3 hostile_server.py
 
 Prints one line of JSON when ready: the port of each listener and the files of its private authority.
-Ends when its standard input does. What it saw is told by the control listener:
+Ends when its standard input does. The control listener tells the requests that arrived:
   GET /log                    everything since the last reset, as JSON
   GET /reset                  forgets it; every=BEHAVIOUR/ARGUMENT/…: so every request without one of its own is answered
   GET /await?event=E&count=N  answers when N events E were seen, or with 504 after 45 seconds
