@@ -1,4 +1,5 @@
 import EinlassCrypto
+import EinlassJSON
 import EinlassStorage
 import TestSupport
 import Testing
@@ -83,7 +84,7 @@ import Testing
       return .signedIn(person, profile: nil)
     }
 
-    /// Stores an account of a provider of the catalogue, or of another one at this origin, to which the
+    /// Stores an account of a provider of the catalogue, or of one that has this origin too, to which the
     /// person has signed in.
     func account(_ provider: String, _ subject: String, at origin: String? = nil) throws
       -> UserProof
@@ -91,9 +92,11 @@ import Testing
       let known = try? ProviderCatalog.builtIn().provider(provider)
       var new = AccountStore.NewAccount.example(subject, provider: provider, subject: subject)
       new.account.isReported = true
+      let flow = known?.flows.first
+      let origins = flow.flatMap { known?.origins(of: $0) } ?? []
       new.credential.binding = ProviderBinding(
-        origins: origin.map { [$0] } ?? known?.origins ?? [], clientID: "APP",
-        flowKind: known?.flowKinds.first ?? .authorizationCode)
+        origins: origin.map { origins + [$0] } ?? origins, clientID: "APP",
+        flowKind: flow?.kind ?? .authorizationCode)
       let added = try test.store.add(new, .usual)
       _ = try test.store.setGrant(
         AccessGrant(application: "kiosk", provider: provider, state: .granted, changedAt: 0), .usual
@@ -204,10 +207,47 @@ import Testing
       #expect(try world.users.providers(forEmail: "ada@example.org", .usual) == ["facebook"])
       _ = made
     },
-    Row("asks for a confirmation if only the new address is verified") { world in
+    Row(
+      "merges into a user whose address is not verified, and drops the other identities",
+      deviation: "Another person may have made that user, so it is a collision too."
+    ) { world in
       _ = try await world.users.signIn(world.facebook("1"))
       let collision = await collision { try await world.users.signIn(world.google("2")) }
       #expect(collision?.providers == ["facebook"])
+    },
+    Row(
+      "accepts signed and unsigned tokens and raw claims that have a subject",
+      deviation: "Only a checked signature or the provider's word proves a person."
+    ) { world in
+      let key = PrivateKey.generate(.rsa)
+      guard case .rsa(let modulus, let exponent) = key.publicParts else { return }
+      func text(_ bytes: [UInt8]) -> JSONValue { .string(Base64URL.encode(bytes)) }
+      let keys: JSONValue = ["kty": "RSA", "n": text(modulus), "e": text(exponent)]
+      func reason(_ token: String) async -> Problem.Reason? {
+        world.script.reply(.bytes(JSONValue.object(["keys": [keys]]).bytes()))
+        let proof = UserProof.credential(
+          VerifyRequest(
+            application: "kiosk", registration: ClientRegistration(clientID: "APP"),
+            provider: "google", subject: .idToken(Secret(token))))
+        return await EinlassStorageTests.reason { try await world.users.signIn(proof) }
+      }
+      var claims: JSONObject = [
+        "iss": "https://accounts.google.com", "sub": "1", "aud": "APP",
+        "iat": JSONValue(Script.now), "exp": JSONValue(Script.now + 300),
+      ]
+      let signer = try #require(TokenSigner(key))
+      let signed = try #require(signer.token(claims: claims))
+      let header = Base64URL.encode(Array(#"{"alg":"none"}"#.utf8))
+      let raw = JSONValue.object(claims).bytes()
+      var refused = ["\(header).\(Base64URL.encode(raw)).", String(decoding: raw, as: UTF8.self)]
+      for subject in [nil, 7, ""] as [JSONValue?] {
+        claims["sub"] = subject
+        refused.append(try #require(signer.token(claims: claims)))
+      }
+      for token in refused { #expect(await reason(token) == .invalidCredential, "\(token)") }
+      let all = try world.all
+      #expect(all.isEmpty)
+      #expect(await reason(signed) == nil)  // the control
     },
     Row("finds the providers for an address of the user or of an identity") { world in
       _ = try await world.users.signIn(world.google("1"))
@@ -270,6 +310,95 @@ import Testing
       #expect(await reason { try await world.users.link(unknown) } == .unknownProvider)
     },
   ]
+}
+
+// MARK: - The emulator's list
+
+extension UserDirectoryTests {
+  /// The behaviours in the emulator's tests of identity providers, with the row for each of them, or the
+  /// reason why it has none.
+  static let emulator: [(behaviour: String, row: String?, reason: String?)] = {
+    let creates = "creates a user from an identity, and copies its attributes"
+    let duplicates =
+      "accepts duplicates if the setting allows them, without the address at the user"
+    let tokens = "accepts signed and unsigned tokens and raw claims that have a subject"
+    let noURI = "A request here has parameters and no address of its own."
+    let noDisabling = "There is no disabling: the guide leaves it out on purpose."
+    let noFactor = "There is no second factor: the guide leaves it out on purpose."
+    return [
+      ("create from an unsigned token", tokens, nil),
+      ("create from a signed token", tokens, nil),
+      ("create from raw claims", tokens, nil),
+      ("parameters in the request URI", nil, noURI),
+      ("missing request URI", nil, noURI),
+      ("missing provider", nil, "The schema of the methods refuses it: ProtocolDocumentTests."),
+      ("missing sub, or one that is no text", tokens, nil),
+      ("attributes copied at the first sign-in", creates, nil),
+      ("duplicates allowed by the setting", duplicates, nil),
+      ("no copy of the address with duplicates", duplicates, nil),
+      (
+        "several providers with one address",
+        "finds the providers for an address of the user or of an identity", nil
+      ),
+      ("same identity", "signs in the same user for the same identity", nil),
+      ("disabled user", nil, noDisabling),
+      ("disabled user cannot be linked", nil, noDisabling),
+      ("provider added", "adds a provider to the user with the same verified address", nil),
+      (
+        "another identity of the same provider",
+        "replaces an identity of the same provider for a verified address", nil
+      ),
+      (
+        "unverified address: password dropped, profile overwritten",
+        "drops the password of a user whose address is not verified, and overwrites the profile",
+        nil
+      ),
+      (
+        "unverified address: other providers dropped",
+        "merges into a user whose address is not verified, and drops the other identities", nil
+      ),
+      (
+        "verified address: password kept", "keeps the password of a user whose address is verified",
+        nil
+      ),
+      (
+        "neither address verified",
+        "asks for a confirmation if neither address is verified, and stores nothing", nil
+      ),
+      (
+        "link, and copy of the address",
+        "links an identity to the current user, and copies its address if there is none", nil
+      ),
+      ("link without a token", "refuses to link without a current user", nil),
+      ("pending credential of a second factor", nil, noFactor),
+      ("link for a user with a second factor", nil, noFactor),
+      ("linked to the same user", "refuses to link an identity that the user has", nil),
+      (
+        "linked to another user",
+        "refuses to link an identity of another user, with a credential for that user", nil
+      ),
+      (
+        "address of another user",
+        "refuses to link an identity with the address of another user", nil
+      ),
+      ("same address of the same user", "accepts a link with the user's own address", nil),
+      (
+        "link with duplicates allowed",
+        "links an identity with the address of another user if duplicates are allowed", nil
+      ),
+      ("provider off", "refuses a provider that does not exist", nil),
+      ("tenant", nil, "A directory of its own takes the place of a tenant."),
+    ]
+  }()
+
+  @Test func `Each behaviour of the emulator has a row, or a reason for none`() {
+    let rows = (Self.signInRows + Self.linkRows).map(\.testDescription)
+    for item in Self.emulator {
+      #expect((item.row == nil) != (item.reason == nil), "\(item.behaviour)")
+      #expect(item.row.map(rows.contains) ?? true, "\(item.behaviour)")
+    }
+    #expect(Set(rows) == Set(Self.emulator.compactMap(\.row)))
+  }
 }
 
 // MARK: - Rules beyond the emulator
@@ -456,8 +585,8 @@ extension UserDirectoryTests {
     let users = world.users(in: try added("corp", at: "https://corp.example"))
     let corp = try world.account("corp", "1", at: "https://corp.example")
     #expect(await reason { try await users.signIn(corp) } == .invalidCredential)
-    let moved = try world.account("google", "1", at: "https://sandbox.example")
-    #expect(await reason { try await users.signIn(moved) } == .bindingMismatch)
+    let overlaid = try world.account("google", "1", at: "https://sandbox.example")
+    #expect(await reason { try await users.signIn(overlaid) } == .bindingMismatch)
     #expect(try await users.signIn(world.account("google", "2")).isNew)
   }
 
@@ -518,6 +647,44 @@ extension UserDirectoryTests {
     _ = try world.create("kate@example.org")
     _ = try world.create("\u{212a}ate@example.org")
     #expect(await reason { try world.create("KATE@example.org") } == .emailAlreadyInUse)
+    // The bytes of an identity's address change too.
+    _ = try await world.users.signIn(world.facebook("3", decomposed))
+    _ = try await world.users.signIn(world.facebook("3", composed))
+    #expect(try world.users.providers(forEmail: composed, .usual) == ["google"])
+    let email = try #require(try world.users.current(.usual)?.identities.first?.email)
+    #expect(Array(email.utf8) == Array(composed.utf8))
+  }
+
+  @Test(arguments: AccountStoreTests.Kind.allCases)
+  func `A proof that is not recent changes nothing, and the newest proof counts`(
+    _ kind: AccountStoreTests.Kind
+  ) async throws {
+    let world = try World(kind)
+    _ = try world.create("ada@example.org")
+    _ = try await world.users.link(world.facebook("1"))
+    let old = world.facebook("1")
+    world.script.advance(seconds: 301)
+    #expect(await reason { try await world.users.reauthenticate(old) } == .requiresRecentLogin)
+    _ = try await world.users.reauthenticate(password: password)
+    _ = try await world.users.signIn(old)
+    // The user's own address is no other address.
+    let renamed = try world.users.update(.init(email: "Ada@example.org"), of: nil)
+    #expect(renamed.email == "Ada@example.org")
+    try world.users.delete(nil, .usual)
+  }
+
+  @Test(arguments: AccountStoreTests.Kind.allCases)
+  func `A user without a way to sign in takes an address only with a password`(
+    _ kind: AccountStoreTests.Kind
+  ) async throws {
+    let world = try World(kind)
+    _ = try await world.users.signIn(world.facebook("1"))
+    _ = try world.users.unlink("facebook", from: nil, evenTheLast: true, .usual)
+    let address = UserDirectory.Profile(email: "ada@example.org")
+    #expect(await reason { try world.users.update(address, of: nil) } == .noSuchProvider)
+    #expect(try world.users.providers(forEmail: "ada@example.org", .usual) == [])
+    let updated = try world.users.update(address, password: password, of: nil)
+    #expect(updated.identities.map(\.place.provider) == ["password"])
   }
 
   @Test(arguments: AccountStoreTests.Kind.allCases)
@@ -588,6 +755,57 @@ extension UserDirectoryTests {
     #expect(try third.engine.importAccounts(contents, replaces: false).users == 1)
     try other.by("other", shared: true)
     #expect(try await !other.users.signIn(other.google("2", "eve@example.org")).isNew)
+  }
+
+  @Test(arguments: AccountStoreTests.Kind.allCases)
+  func `A file of accounts takes the longest texts along, and counts users that it cannot read`(
+    _ kind: AccountStoreTests.Kind
+  ) async throws {
+    let (world, other) = (try World(kind), try World(kind))
+    var person = ProvenIdentity(
+      place: User.Place("google", String(repeating: "1", count: 256)),
+      email: String(repeating: "e", count: 1024),
+      displayName: String(repeating: "n", count: 1024),
+      photo: "https://a.example/" + String(repeating: "p", count: 8174))
+    person.provenAt = world.script.effects.now()
+    _ = try await world.users.signIn(.signedIn(person, profile: nil))
+    let passphrase = Secret("passphrase")
+    let (bytes, _, _) = try world.engine.exportedAccounts(sealedWith: passphrase)
+    let contents = try AccountsFileContents(
+      AccountsFile(bytes, path: "/file"), openedWith: passphrase)
+    let result = try other.engine.importAccounts(contents, replaces: false)
+    #expect((result.users, result.refusedUsers) == (1, 0))
+    #expect(try other.all == world.all)
+    // An earlier version stored empty texts. A text with a control character is of no version.
+    let frame =
+      #"{"accounts":[],"users":[{"id":"u_1","directory":"","application":"kiosk","createdAt":1,"displayName":"","photo":"","identities":[{"provider":"forgejo","subject":"1","email":""}]},{"id":"u_2","directory":"","application":"kiosk","createdAt":1,"displayName":"\u0007","identities":[]}]}"#
+    let earlier = try #require(AccountsFileContents(Array(frame.utf8)))
+    let second = try other.engine.importAccounts(earlier, replaces: false)
+    #expect((second.users, second.usersOfFile, second.refusedUsers) == (1, 1, 1))
+    let user = try #require(try other.all.last)
+    #expect(user.displayName == nil && user.photo == nil && user.identities[0].email == nil)
+  }
+
+  @Test(arguments: AccountStoreTests.Kind.allCases)
+  func `An imported account proves nobody until its next sign-in`(
+    _ kind: AccountStoreTests.Kind
+  ) async throws {
+    let (world, other) = (try World(kind), try World(kind))
+    #expect(try await world.users.signIn(world.account("google", "1")).isNew)
+    let passphrase = Secret("passphrase")
+    let (bytes, _, _) = try world.engine.exportedAccounts(sealedWith: passphrase)
+    let contents = try AccountsFileContents(
+      AccountsFile(bytes, path: "/file"), openedWith: passphrase)
+    let result = try other.engine.importAccounts(contents, replaces: false)
+    guard case .added(let id) = result.entries[0].outcome else {
+      Issue.record("not added")
+      return
+    }
+    _ = try other.engine.store.setGrant(
+      AccessGrant(application: "kiosk", provider: "google", state: .granted, changedAt: 0), .usual)
+    #expect(await reason { try await other.users.signIn(.account(id)) } == .invalidCredential)
+    let user = try await other.users.signIn(other.google("1"))
+    #expect(!user.isNew && user.user.identities[0].account == id)
   }
 
   @Test func `A rotation of the key keeps passwords and pending credentials`() async throws {

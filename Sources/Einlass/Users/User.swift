@@ -57,6 +57,12 @@ public struct User: Sendable, Equatable {
       self.account = account
       self.providerDigest = providerDigest
     }
+
+    /// Compares texts as bytes.
+    public static func == (left: Identity, right: Identity) -> Bool {
+      left.place == right.place && left.account == right.account
+        && isSame([left.email, left.providerDigest], [right.email, right.providerDigest])
+    }
   }
 
   /// The provider of the directory's own passwords.
@@ -84,6 +90,17 @@ public struct User: Sendable, Equatable {
     self.directory = directory
     self.application = application
     self.createdAt = createdAt
+  }
+
+  /// Compares texts as bytes.
+  public static func == (left: User, right: User) -> Bool {
+    func texts(_ user: User) -> [String?] {
+      [user.directory, user.application, user.displayName, user.email, user.photo]
+    }
+    return left.id == right.id && left.isEmailVerified == right.isEmailVerified
+      && left.createdAt == right.createdAt && left.lastSignInAt == right.lastSignInAt
+      && left.position == right.position && left.identities == right.identities
+      && isSame(texts(left), texts(right))
   }
 
   /// Returns the user's identity of a provider, or `password`.
@@ -148,6 +165,11 @@ public func emailKey(_ email: String) -> String? {
     (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0
   }
   return String(decoding: lowered, as: UTF8.self)
+}
+
+/// Whether the texts of two lists are the same bytes.
+private func isSame(_ left: [String?], _ right: [String?]) -> Bool {
+  left.map { $0.map { Array($0.utf8) } } == right.map { $0.map { Array($0.utf8) } }
 }
 
 /// Whether two texts are the same address.

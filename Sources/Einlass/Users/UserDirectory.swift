@@ -95,15 +95,15 @@ extension UserDirectory {
     try become(user, &rows, provenAt: provenAt)
   }
 
-  /// Makes the user the application's current one. Without a new proof the last one of the same user
-  /// counts.
+  /// Makes the user the application's current one. The newest proof of the same user counts.
   func become(
     _ user: User?, _ rows: inout any UserRows, provenAt: UnixTime? = nil
   ) throws(Problem) {
     let former = try rows.currentUser(of: application)
     let last = former?.user == user?.id ? former?.provenAt : nil
     try rows.setCurrentUser(
-      user.map { CurrentUser(user: $0.id, provenAt: provenAt ?? last ?? 0) }, of: application)
+      user.map { CurrentUser(user: $0.id, provenAt: max(provenAt ?? 0, last ?? 0)) },
+      of: application)
     guard former?.user != user?.id else { return }
     if let user {
       try rows.note(.user(user.id, .signedIn, scope: application))
@@ -128,7 +128,7 @@ extension UserDirectory {
   }
 
   /// Notes that the person has just proven to be the current user. Throws `userMismatch` for an
-  /// identity of somebody else.
+  /// identity of somebody else, and `requiresRecentLogin` for a proof that is not recent.
   func reauthenticate(
     _ person: ProvenIdentity, _ rows: inout any UserRows, at now: UnixTime
   ) throws(Problem) -> User {
@@ -137,6 +137,7 @@ extension UserDirectory {
       throw .userMismatch
     }
     try user.requireSameProvider(as: person)
+    guard isRecent(person.provenAt ?? 0, at: now) else { throw .staleProof(seconds: recentSeconds) }
     try signIn(&user, &rows, at: now, provenAt: person.provenAt)
     return user
   }
@@ -174,10 +175,13 @@ extension UserDirectory {
   }
 
   private func requireRecentSignIn(_ rows: any UserRows, at now: UnixTime) throws(Problem) {
-    guard let current = try rows.currentUser(of: application),
-      // A step of the clock back makes no sign-in recent.
-      current.provenAt <= now, current.provenAt >= now - recentSeconds
+    guard let current = try rows.currentUser(of: application), isRecent(current.provenAt, at: now)
     else { throw .requiresRecentLogin(seconds: recentSeconds) }
+  }
+
+  private func isRecent(_ proof: UnixTime, at now: UnixTime) -> Bool {
+    // A step of the clock back makes no proof recent.
+    proof <= now && proof >= now - recentSeconds
   }
 
   /// Links a proven identity to a user.
@@ -275,9 +279,11 @@ extension UserDirectory {
   }
 
   /// Changes a profile. Another address needs a recent sign-in, and is the user name of the password
-  /// from then on.
+  /// from then on. A user without a way to sign in takes no address, because nobody could free it by a
+  /// sign-in; an address with a first password is accepted.
   func update(
-    _ profile: Profile, of subject: Subject, _ rows: inout any UserRows, at now: UnixTime
+    _ profile: Profile, of subject: Subject, withPassword: Bool = false,
+    _ rows: inout any UserRows, at now: UnixTime
   ) throws(Problem) -> User {
     let former = try user(subject, rows)
     var user = former
@@ -285,9 +291,12 @@ extension UserDirectory {
     if let photo = profile.photo { user.photo = photo.isEmpty ? nil : photo }
     if let email = profile.email {
       let address = try validAddress(email)
-      _ = try self.user(subject, rows, recentlyAt: now)
+      guard withPassword || !user.identities.isEmpty else { throw .addressWithoutSignIn }
+      if !isSameAddress(user.email, address) {
+        _ = try self.user(subject, rows, recentlyAt: now)
+        user.isEmailVerified = false
+      }
       try requireFree(address, for: user, rows)
-      if !isSameAddress(user.email, address) { user.isEmailVerified = false }
       user.email = email
       for index in user.identities.indices
       where sameBytes(user.identities[index].place.provider, User.password) {

@@ -51,6 +51,13 @@ extension Problem {
       hint: .init("users.reauthenticate"))
   }
 
+  static func staleProof(seconds: Int64) -> Problem {
+    Problem(
+      .requiresRecentLogin,
+      "The proof shows no sign-in of the last \(seconds) seconds. Call users.reauthenticate with provider alone, or with the password.",
+      hint: .init("users.reauthenticate"))
+  }
+
   static func providerAlreadyLinked(_ provider: String) -> Problem {
     Problem(
       .providerAlreadyLinked,
@@ -63,6 +70,12 @@ extension Problem {
       .noSuchProvider,
       "The user does not sign in with \(provider). The identities of the user name the providers.")
   }
+
+  /// The user has no identity, so that the address would only keep others from it.
+  static let addressWithoutSignIn = Problem(
+    .noSuchProvider,
+    "The user has no way to sign in, so an address would only keep it from others. Pass a password with the address, or link a provider first."
+  )
 
   /// The provider of a proof has the id of the provider of the user's identity, and is another one.
   static func otherProvider(_ provider: String, of user: User) -> Problem {

@@ -62,7 +62,7 @@ extension Einlass {
     guard let subject = account.subject, account.isReported, catalog.holdsItself(provider.id) else {
       throw .unreported(provider, account)
     }
-    guard try store.credentials(account.id).allSatisfy(provider.isBound) else {
+    guard try store.credentials(account.id).allSatisfy(provider.isSource) else {
       throw .bindingMismatch(provider, account)
     }
     var identity = Identity(
@@ -96,7 +96,8 @@ extension Einlass {
       throw .unidentified(provider)
     }
     var person = catalog.person(identity, at: provider)
-    person.provenAt = verification.signedInAt
+    // The provider's clock may be ahead.
+    person.provenAt = verification.signedInAt.map { min($0, effects.now()) }
     return (person, identity.profile)
   }
 }

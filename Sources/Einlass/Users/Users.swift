@@ -112,7 +112,8 @@ public struct Users: Sendable {
       verifier = try self.verifier(of: password)
     }
     return try change(user, .usual) { user, rows, now throws(Problem) in
-      let updated = try directory.update(profile, of: user, &rows, at: now)
+      let updated = try directory.update(
+        profile, of: user, withPassword: verifier != nil, &rows, at: now)
       guard let verifier else { return updated }
       return try directory.setPassword(verifier, of: user, &rows, at: now)
     }

@@ -59,7 +59,7 @@ func usersUpdate(_ server: Server) -> Method {
       result: userResult,
       reasons: changeReasons + [
         "requiresRecentLogin", "emailAlreadyInUse", "invalidEmail", "missingEmail", "weakPassword",
-        "cancelled",
+        "noSuchProvider", "cancelled",
       ]),
     .task { params, _ async throws(RPCError) in
       do throws(Problem) {

@@ -80,8 +80,8 @@ func usersReauthenticate(_ server: Server) -> Method {
           .optional("flow", .identifier, "After a sign-in at a provider: the flow's id.")
         ]),
       reasons: proofReasons + [
-        "nullUser", "userMismatch", "userNotFound", "noSuchProvider", "wrongPassword",
-        "tooManyRequests",
+        "nullUser", "userMismatch", "userNotFound", "noSuchProvider", "requiresRecentLogin",
+        "wrongPassword", "tooManyRequests",
       ]),
     .task { params, call async throws(RPCError) in
       if let password = params[ProofParams.password] {

@@ -121,7 +121,7 @@ extension Problem.Reason {
     case .unknownFlow: "No flow with this id is running."
     case .unknownPrompt: "No prompt with this id is open; outcome is the outcome of a closed one."
     case .promptAlreadyAnswered: "This prompt was answered differently before."
-    case .invalidChoice: "This answer is not among the choices; the prompt is still open."
+    case .invalidChoice: "This is not among the choices. A prompt stays open."
     case .reservedParameter: "einlass sets this parameter itself, so it cannot be replaced."
     case .bindingMismatch:
       "The account belongs to another address or registration than the one configured now."
