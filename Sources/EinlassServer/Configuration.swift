@@ -1,4 +1,5 @@
 public import Einlass
+public import EinlassCrypto
 public import EinlassJSON
 
 /// The configuration file of the person.
@@ -39,6 +40,8 @@ public struct Configuration: Sendable {
     public var hasOneUserPerEmail = true
     /// The age in seconds from which a sign-in is not recent.
     public var recentSeconds: Int64 = 300
+    /// The cost of new passwords. The file cannot set it.
+    public var stretching = ScryptParameters.standard
   }
 
   public init() {}

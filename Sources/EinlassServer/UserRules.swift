@@ -38,7 +38,7 @@ extension Server {
       UserDirectory(
         name: rules.isShared ? "" : application, application: application,
         hasOneUserPerEmail: rules.hasOneUserPerEmail, recentSeconds: rules.recentSeconds),
-      in: budgetedEinlass)
+      in: budgetedEinlass, stretching: rules.stretching)
   }
 
   /// Announces the application's current user to a front end that has just asked for such changes.

@@ -10,11 +10,15 @@ import EinlassSystem
 /// Runs one connection from its first byte to its end. Checks that the output has messages only, and
 /// that there are as many answers as requests and refusals.
 func fuzzDispatcher(_ input: [UInt8]) {
+  var configuration = Configuration()
+  // The usual cost takes about a second under the sanitizer, as long as a slow input.
+  configuration.users.stretching = ScryptParameters(cost: 16, blockSize: 1, parallelism: 1)
   let server = Server(
     .init(
       catalog: catalog, store: MemoryAccountStore.make(),
       audit: MemoryAccountStore.makeAuditLines(), files: noFiles,
-      overlay: MemoryAccountStore.makeProviderOverlay(), effects: .offline, version: "fuzz"))
+      overlay: MemoryAccountStore.makeProviderOverlay(), effects: .offline,
+      configuration: configuration, version: "fuzz"))
   let (code, output) = serve(input, server)
   check(code == 0, "garbage never ends the process: \(code)")
   var answers = 0
