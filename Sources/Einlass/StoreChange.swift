@@ -42,7 +42,7 @@ extension StoreChange.Kind {
       }
       before.lastUsedAt = after.lastUsedAt
       before.isEmailVerified = after.isEmailVerified
-      before.isReported = after.isReported
+      before.reportedBy = after.reportedBy
       if before == after { return nil }
       self = .updated
     }

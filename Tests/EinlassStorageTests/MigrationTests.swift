@@ -108,7 +108,7 @@ struct MigrationTests {
   @Test func `An account of an older store is not reported, and its credential opens`() throws {
     let home = try StoreHome()
     var new = AccountStore.NewAccount.example(subject: "17")
-    (new.account.isEmailVerified, new.account.isReported) = (true, true)
+    (new.account.isEmailVerified, new.account.reportedBy) = (true, 1)
     _ = try home.store().add(new, .usual)
     let older = Migrations.released.steps.firstIndex { $0[0].contains("email_verified") } ?? 0
     try #require(older > 0)
@@ -119,7 +119,7 @@ struct MigrationTests {
     let account = try #require(try home.store().snapshot(.usual).accounts.first)
     #expect(account.subject == "17" && !account.isReported && !account.isEmailVerified)
     #expect(try home.store().contents(account.id) == [new.credential])
-    _ = try home.store().update(account.id, .usual) { $0.isReported = true }
+    _ = try home.store().update(account.id, .usual) { $0.reportedBy = 1 }
     #expect(try home.store().snapshot(.usual).accounts.map(\.isReported) == [true])
     #expect(try home.store().contents(account.id) == [new.credential])
     #expect(try tool.run("PRAGMA user_version") == ["\(Migrations.released.schema)"])

@@ -18,17 +18,17 @@ import Testing
     _ kind: AccountStoreTests.Kind
   ) throws {
     let test = try AccountStoreTests.Case(kind)
-    for (isVerified, isReported) in [(false, false), (true, false), (false, true), (true, true)] {
-      var new = AccountStore.NewAccount.example("\(isVerified)\(isReported)")
-      (new.account.isEmailVerified, new.account.isReported) = (isVerified, isReported)
+    for (isVerified, reporter) in [(false, 0), (true, 1), (false, 2), (true, Int64.max >> 1)] {
+      var new = AccountStore.NewAccount.example("\(isVerified)\(reporter)")
+      (new.account.isEmailVerified, new.account.reportedBy) = (isVerified, reporter)
       let id = try test.store.add(new, .usual).account.id
       let account = try #require(try test.next.snapshot(.none).accounts.last)
-      #expect(account.isEmailVerified == isVerified && account.isReported == isReported)
+      #expect(account.isEmailVerified == isVerified && account.reportedBy == reporter)
       _ = try test.next.update(id, .usual) {
-        ($0.isEmailVerified, $0.isReported) = (!isVerified, !isReported)
+        ($0.isEmailVerified, $0.reportedBy) = (!isVerified, reporter ^ 1)
       }
       let edited = try #require(try test.next.snapshot(.none).accounts.last)
-      #expect(edited.isEmailVerified == !isVerified && edited.isReported == !isReported)
+      #expect(edited.isEmailVerified == !isVerified && edited.reportedBy == reporter ^ 1)
     }
   }
 
@@ -51,7 +51,7 @@ import Testing
     let (email, subject, keeps) = Self.replacements[row]
     let test = try AccountStoreTests.Case(kind)
     var first = Self.reported()
-    (first.account.isEmailVerified, first.account.isReported, first.isOnlyOne) = (true, true, true)
+    (first.account.isEmailVerified, first.account.reportedBy, first.isOnlyOne) = (true, 1, true)
     let id = try test.store.add(first, .usual).account.id
     var new = Self.reported(email: email, subject: subject, replaces: true)
     new.isOnlyOne = true
@@ -64,7 +64,7 @@ import Testing
   @Test func `Front ends hear nothing of a change that they cannot see`() {
     let before = Self.reported().account
     var after = before
-    (after.isEmailVerified, after.isReported) = (true, true)
+    (after.isEmailVerified, after.reportedBy) = (true, 1)
     #expect(StoreChange.Kind(from: before, to: after) == nil)
     after.email = "eve@example.com"
     #expect(StoreChange.Kind(from: before, to: after) == .updated)

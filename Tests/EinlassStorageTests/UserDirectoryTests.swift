@@ -42,6 +42,8 @@ import Testing
         }?.map { user in
           var user = user
           user.position = 0
+          // A file vouches for no address.
+          user.isEmailVerified = false
           for index in user.identities.indices { user.identities[index].account = nil }
           return user
         } ?? []
@@ -84,19 +86,19 @@ import Testing
       return .signedIn(person, profile: nil)
     }
 
-    /// Stores an account of a provider of the catalogue, or of one that has this origin too, to which the
+    /// Stores an account of a provider of the catalogue, or of another one at this origin, to which the
     /// person has signed in.
-    func account(_ provider: String, _ subject: String, at origin: String? = nil) throws
-      -> UserProof
-    {
+    ///
+    /// - Parameter reporter: see `Account.reportedBy`.
+    func account(
+      _ provider: String, _ subject: String, at origin: String? = nil, reporter: Int64 = 1
+    ) throws -> UserProof {
       let known = try? ProviderCatalog.builtIn().provider(provider)
       var new = AccountStore.NewAccount.example(subject, provider: provider, subject: subject)
-      new.account.isReported = true
-      let flow = known?.flows.first
-      let origins = flow.flatMap { known?.origins(of: $0) } ?? []
+      new.account.reportedBy = reporter
       new.credential.binding = ProviderBinding(
-        origins: origin.map { origins + [$0] } ?? origins, clientID: "APP",
-        flowKind: flow?.kind ?? .authorizationCode)
+        origins: origin.map { [$0] } ?? known?.origins ?? [], clientID: "APP",
+        flowKind: known?.flowKinds.first ?? .authorizationCode)
       let added = try test.store.add(new, .usual)
       _ = try test.store.setGrant(
         AccessGrant(application: "kiosk", provider: provider, state: .granted, changedAt: 0), .usual
@@ -220,7 +222,10 @@ import Testing
       deviation: "Only a checked signature or the provider's word proves a person."
     ) { world in
       let key = PrivateKey.generate(.rsa)
-      guard case .rsa(let modulus, let exponent) = key.publicParts else { return }
+      guard case .rsa(let modulus, let exponent) = key.publicParts else {
+        Issue.record("no RSA key")
+        return
+      }
       func text(_ bytes: [UInt8]) -> JSONValue { .string(Base64URL.encode(bytes)) }
       let keys: JSONValue = ["kty": "RSA", "n": text(modulus), "e": text(exponent)]
       func reason(_ token: String) async -> Problem.Reason? {
@@ -570,6 +575,8 @@ extension UserDirectoryTests {
     #expect(!one.person(verified, at: theirs).isEmailVerified)
     let own = try one.person(verified, at: one.provider("google"))
     #expect(own.isEmailVerified && own.providerDigest == "")
+    #expect(try one.reporter(one.provider("google")) == 1)
+    #expect(try one.reporter(theirs) > 1)
     // A configuration can move a provider of the catalogue.
     let moved = try ProviderCatalog.builtIn().relocated(
       origins: ["https://accounts.google.com": "https://other.example"])
@@ -585,7 +592,9 @@ extension UserDirectoryTests {
     let users = world.users(in: try added("corp", at: "https://corp.example"))
     let corp = try world.account("corp", "1", at: "https://corp.example")
     #expect(await reason { try await users.signIn(corp) } == .invalidCredential)
-    let overlaid = try world.account("google", "1", at: "https://sandbox.example")
+    let moved = try world.account("google", "1", at: "https://sandbox.example")
+    #expect(await reason { try await users.signIn(moved) } == .bindingMismatch)
+    let overlaid = try world.account("google", "3", reporter: 2)
     #expect(await reason { try await users.signIn(overlaid) } == .bindingMismatch)
     #expect(try await users.signIn(world.account("google", "2")).isNew)
   }
@@ -667,6 +676,10 @@ extension UserDirectoryTests {
     #expect(await reason { try await world.users.reauthenticate(old) } == .requiresRecentLogin)
     _ = try await world.users.reauthenticate(password: password)
     _ = try await world.users.signIn(old)
+    // After a step of the clock back the newest proof is of the future, and a new one counts.
+    world.script.advance(seconds: -1000)
+    #expect(await reason { try world.users.delete(nil, .usual) } == .requiresRecentLogin)
+    _ = try await world.users.reauthenticate(password: password)
     // The user's own address is no other address.
     let renamed = try world.users.update(.init(email: "Ada@example.org"), of: nil)
     #expect(renamed.email == "Ada@example.org")
@@ -787,7 +800,7 @@ extension UserDirectoryTests {
   }
 
   @Test(arguments: AccountStoreTests.Kind.allCases)
-  func `An imported account proves nobody until its next sign-in`(
+  func `An imported account proves nobody, and leaves the mark of the one that it replaces`(
     _ kind: AccountStoreTests.Kind
   ) async throws {
     let (world, other) = (try World(kind), try World(kind))
@@ -804,8 +817,14 @@ extension UserDirectoryTests {
     _ = try other.engine.store.setGrant(
       AccessGrant(application: "kiosk", provider: "google", state: .granted, changedAt: 0), .usual)
     #expect(await reason { try await other.users.signIn(.account(id)) } == .invalidCredential)
-    let user = try await other.users.signIn(other.google("1"))
-    #expect(!user.isNew && user.user.identities[0].account == id)
+    // As after a sign-in.
+    _ = try other.engine.store.update(id, .usual) {
+      ($0.reportedBy, $0.email, $0.isEmailVerified) = (1, "eve@example.org", true)
+    }
+    #expect(try await !other.users.signIn(.account(id)).isNew)
+    _ = try other.engine.importAccounts(contents, replaces: true)
+    let replaced = try other.engine.store.account(id)
+    #expect(replaced.reportedBy == 1 && !replaced.isEmailVerified)
   }
 
   @Test func `A rotation of the key keeps passwords and pending credentials`() async throws {

@@ -49,9 +49,10 @@ public struct Account: Sendable, Equatable {
   public var resources: [String] = []
   /// Whether the provider says that it has verified `email`.
   public var isEmailVerified = false
-  /// Whether the provider itself has named `subject` to einlass. A subject that a front end has
-  /// passed is not enough.
-  public var isReported = false
+  /// `ProviderCatalog.reporter` of the provider that has named `subject` to einlass; 0 if none has. A
+  /// subject that a front end has passed, or that an import has brought, is not enough.
+  public var reportedBy: Int64 = 0
+  public var isReported: Bool { reportedBy != 0 }
 
   public init(
     id: ID, provider: String, username: String, displayName: String? = nil, subject: String? = nil,

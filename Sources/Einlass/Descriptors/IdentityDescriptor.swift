@@ -76,16 +76,17 @@ struct IdentityDescriptor: Sendable, Equatable {
 
   /// Returns the identity in the answer; `nil` if a required member is missing or invalid.
   ///
-  /// Texts are cleaned of control characters, and an empty text counts as missing. An id with a control character, or longer than 256
-  /// bytes, is invalid. A picture's address is dropped if it is not https, or if it is on this
-  /// machine and the provider is not.
+  /// Texts are cleaned of control characters. An empty one is left out, even if it is required. An id
+  /// with a control character, or longer than 256 bytes, is invalid. A picture's address is dropped if
+  /// it is not https, or if it is on this machine and the provider is not.
   func identity(in answer: JSONValue) -> Identity? {
     func text(_ member: Member) -> String? {
-      pointers[member].flatMap { answer.at(pointer: $0) }.flatMap(Self.text)
+      pointers[member].flatMap { answer.at(pointer: $0)?.string }.map { cleaned($0) }
     }
     guard let id = id(in: answer), isIdentifier(id) else { return nil }
     var identity = Identity(
-      id: id, name: text(.name), username: text(.username), email: text(.email))
+      id: id, name: filled(text(.name)), username: filled(text(.username)),
+      email: filled(text(.email)))
     if identity.email != nil, let flag = emailVerified.flatMap({ answer.at(pointer: $0) }) {
       // Some providers send a text.
       identity.isEmailVerified = flag.bool ?? (flag.string == "true")
@@ -95,14 +96,10 @@ struct IdentityDescriptor: Sendable, Equatable {
       identity.avatar = picture.text
     }
     let members: [Member: String?] = [
-      .id: id, .name: identity.name, .username: identity.username, .email: identity.email,
+      .id: id, .name: text(.name), .username: text(.username), .email: text(.email),
       .avatar: picture?.text,
     ]
     return required.allSatisfy { members[$0, default: nil] != nil } ? identity : nil
-  }
-
-  fileprivate static func text(_ value: JSONValue) -> String? {
-    value.string.map { cleaned($0) }.flatMap { $0.isEmpty ? nil : $0 }
   }
 
   private func id(in answer: JSONValue) -> String? {
@@ -182,7 +179,10 @@ extension IdentityDescriptor {
       let entries = (list.map { answer.at(pointer: $0) } ?? answer)?.array ?? []
       return entries.first {
         $0.at(pointer: primary)?.bool == true && $0.at(pointer: confirmed)?.bool == true
-      }?.at(pointer: email).flatMap(IdentityDescriptor.text)
+      }?.at(pointer: email)?.string.flatMap { filled(cleaned($0)) }
     }
   }
 }
+
+/// Returns the text unless it is empty.
+private func filled(_ text: String?) -> String? { text.flatMap { $0.isEmpty ? nil : $0 } }

@@ -288,13 +288,6 @@ extension Provider {
     }
   }
 
-  /// Whether the flow that fetched a credential had exactly the origins of this provider's flow. An
-  /// origin of another description may have named the person.
-  func isSource(of stored: StoredCredential) -> Bool {
-    flows.first { $0.kind == stored.binding.flowKind }
-      .map { Set(origins(of: $0)) == Set(stored.binding.origins) } ?? false
-  }
-
   private func secretRequests(of flow: FlowDescriptor) -> [RequestTemplate] {
     flow.requests + specialized(for: flow).requests
   }

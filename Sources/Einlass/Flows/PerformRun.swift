@@ -147,9 +147,9 @@ struct PerformRun {
     let now = effects.now()
     // A token that a front end has added may belong to anybody. Reverse auth is signed by the
     // application, so its answer is about a token for the application.
-    let isReported = flow.descriptor.kind == .reverseAuth
+    let reporter = flow.descriptor.kind == .reverseAuth ? einlass.catalog.reporter(provider) : 0
     let edit: AccountStore.Edit = {
-      $0.adopt(signedIn.identity, at: now, isFresh: signedIn.isNew, isReported: isReported)
+      $0.adopt(signedIn.identity, at: now, isFresh: signedIn.isNew, reportedBy: reporter)
     }
     let settlement = flow.settlement(
       signedIn.isNew ? signedIn.credential : nil, edit: edit)
@@ -242,9 +242,10 @@ extension Account {
   /// differ by application, and so does a display name of the person's choice. The account is
   /// healthy if its credential is new or the provider has just identified its owner.
   ///
-  /// - Parameter isReported: Whether the provider has just named the owner of a token for einlass.
+  /// - Parameter reportedBy: the provider that has just named the owner of a token for einlass, as
+  ///   `ProviderCatalog.reporter`; 0 for none.
   mutating func adopt(
-    _ identity: Identity?, at now: UnixTime, isFresh: Bool, isReported: Bool
+    _ identity: Identity?, at now: UnixTime, isFresh: Bool, reportedBy reporter: Int64
   ) {
     subject = subject ?? identity?.id
     displayName = displayName ?? identity?.name
@@ -255,7 +256,11 @@ extension Account {
       // Otherwise a front end could pass one person's subject with another person's token.
       isEmailVerified = isOwner && identity.isEmailVerified
     }
-    if isOwner, isReported { self.isReported = true }
+    if isOwner, reporter != 0 {
+      // The former provider's word about the address does not count.
+      if reporter != reportedBy, identity?.email == nil { isEmailVerified = false }
+      reportedBy = reporter
+    }
     if isFresh || identity != nil { health = .ok }
     lastUsedAt = now
   }

@@ -189,7 +189,9 @@ struct SignIn {
         continue
       }
       var account = account(of: identity, number: number)
-      account.isReported = reported != nil && flow.kind != .clientCredentials
+      if reported != nil, flow.kind != .clientCredentials {
+        account.reportedBy = catalog.reporter(provider)
+      }
       let new = AccountStore.NewAccount(
         account: account, credentials: [stored], isOnlyOne: provider.hasOneAccount)
       do throws(Problem) {
@@ -281,8 +283,9 @@ struct SignIn {
     let now = effects.now()
     // The client id of an application is not the provider's word.
     let isNamed = isReported && new.binding.flowKind != .clientCredentials
+    let reporter = isNamed ? catalog.reporter(provider) : 0
     let edit: AccountStore.Edit = {
-      $0.adopt(identity, at: now, isFresh: true, isReported: isNamed)
+      $0.adopt(identity, at: now, isFresh: true, reportedBy: reporter)
     }
     let credentials = try store.credentials(of: id, under: lease)
     let former = credentials.stored(under: registration, for: new.resource)

@@ -17,8 +17,9 @@ public struct PortableAccount: Sendable, Equatable {
 /// the registrations because tokens are refreshed with them, and the added providers because the
 /// catalogue of another machine lacks them.
 ///
-/// Ids of accounts, grants and preferences are not exported. Users keep their ids. Each credential keeps the origins that it may be
-/// sent to. An imported account proves no person until the next sign-in, because a program can write such a file.
+/// Ids of accounts, grants and preferences are not exported. Users keep their ids. Each credential
+/// keeps the origins that it may be sent to. An imported account proves no person until the next
+/// sign-in, and no address is verified until then, because a program can write such a file.
 public struct AccountsFileContents: Sendable {
   /// The descriptors of added providers, not validated.
   public let providers: [JSONValue]
@@ -65,7 +66,6 @@ public struct AccountsFileContents: Sendable {
           "displayName": account.displayName.map(JSONValue.string),
           "subject": account.subject.map(JSONValue.string),
           "email": account.email.map(JSONValue.string),
-          "emailVerified": account.isEmailVerified ? true : nil,
           "avatar": account.avatar.map(JSONValue.string),
           "health": .string(account.health.rawValue), "addedAt": JSONValue(account.addedAt),
           "lastUsedAt": account.lastUsedAt.map { JSONValue($0) },
@@ -112,7 +112,6 @@ extension PortableAccount {
       displayName: value["displayName"]?.string, subject: value["subject"]?.string,
       email: value["email"]?.string, avatar: value["avatar"]?.string, health: health,
       isSignedIn: !credentials.isEmpty, addedAt: addedAt, lastUsedAt: value["lastUsedAt"]?.int64)
-    account.isEmailVerified = account.email != nil && value["emailVerified"]?.bool == true
     let texts = [account.displayName, account.subject, account.email]
     let places = Set(credentials.map(\.place))
     guard credentials.count == values.count, places.count == credentials.count,
@@ -269,7 +268,7 @@ extension JSONValue {
 /// Whether a name or address is safe to display.
 func isDisplayable(_ text: String) -> Bool { isDisplayable(text, limitBytes: 2048) }
 
-/// The same with a limit of one's own.
+/// Whether a text is safe to display and within the limit.
 func isDisplayable(_ text: String, limitBytes: Int) -> Bool {
   (1...limitBytes).contains(text.utf8.count) && !text.unicodeScalars.contains(where: isControl)
 }

@@ -39,7 +39,7 @@ extension Einlass {
         let place = portable.user.identities[index].place
         portable.user.identities[index].account = try store.read { reader throws(Problem) in
           try reader.accounts(of: place.provider, subject: place.subject, limit: 1)
-            .first?.id
+            .first(where: \.isReported)?.id
         }
       }
       moved.append(portable)
@@ -75,7 +75,7 @@ extension JSONValue {
         "id": .string(user.id.rawValue), "directory": .string(user.directory),
         "application": .string(user.application),
         "displayName": user.displayName.map(JSONValue.string),
-        "email": user.email.map(JSONValue.string), "emailVerified": .bool(user.isEmailVerified),
+        "email": user.email.map(JSONValue.string),
         "photo": user.photo.map(JSONValue.string), "createdAt": JSONValue(user.createdAt),
         "lastSignInAt": user.lastSignInAt.map { JSONValue($0) },
         "password": portable.verifier.map { .string(revealedText($0)) },
@@ -113,11 +113,10 @@ extension PortableUser {
     user.displayName = texts[0]
     user.email = texts[1]
     user.photo = texts[2]
-    user.isEmailVerified = value["emailVerified"]?.bool ?? false
     user.lastSignInAt = value["lastSignInAt"]?.int64
     for identity in identities {
       guard let provider = identity["provider"]?.string, isIdentifier(provider),
-        let subject = identity["subject"]?.string, isIdentifier(subject),
+        let subject = identity["subject"]?.string, isDisplayable(subject),
         user.identity(of: provider) == nil
       else { return nil }
       let email = identity["email"]?.string.flatMap { $0.isEmpty ? nil : $0 }
@@ -127,6 +126,8 @@ extension PortableUser {
           place: User.Place(provider, subject), email: email,
           providerDigest: identity["providerDigest"]?.string))
     }
+    // As after the unlinking of the last identity.
+    if user.identities.isEmpty { user.email = nil }
     verifier = value["password"]?.string.map { Secret($0) }
     guard verifier.map({ PasswordVerifier($0) != nil }) ?? true else { return nil }
   }

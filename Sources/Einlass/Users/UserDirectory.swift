@@ -92,21 +92,20 @@ extension UserDirectory {
     try rows.put(user)
     user = try rows.user(user.id) ?? user
     try rows.noteChange(of: user, from: former)
-    try become(user, &rows, provenAt: provenAt)
+    // The newest proof of the same user counts. After a step of the clock back the last one may be of
+    // the future, and would outlast the new one.
+    let last = try rows.currentUser(of: application).flatMap { $0.user == user.id ? $0 : nil }
+    let proofs = [provenAt, last?.provenAt].compactMap(\.self).filter { $0 <= now }
+    try become(CurrentUser(user: user.id, provenAt: proofs.max() ?? 0), &rows)
   }
 
-  /// Makes the user the application's current one. The newest proof of the same user counts.
-  func become(
-    _ user: User?, _ rows: inout any UserRows, provenAt: UnixTime? = nil
-  ) throws(Problem) {
+  /// Makes the user the application's current one.
+  func become(_ user: CurrentUser?, _ rows: inout any UserRows) throws(Problem) {
     let former = try rows.currentUser(of: application)
-    let last = former?.user == user?.id ? former?.provenAt : nil
-    try rows.setCurrentUser(
-      user.map { CurrentUser(user: $0.id, provenAt: max(provenAt ?? 0, last ?? 0)) },
-      of: application)
-    guard former?.user != user?.id else { return }
+    try rows.setCurrentUser(user, of: application)
+    guard former?.user != user?.user else { return }
     if let user {
-      try rows.note(.user(user.id, .signedIn, scope: application))
+      try rows.note(.user(user.user, .signedIn, scope: application))
     } else if let former {
       try rows.note(.user(former.user, .signedOut, scope: application))
     }

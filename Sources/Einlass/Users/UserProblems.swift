@@ -71,10 +71,10 @@ extension Problem {
       "The user does not sign in with \(provider). The identities of the user name the providers.")
   }
 
-  /// The user has no identity, so that the address would only keep others from it.
+  /// The user has no identity, and would only keep others from the address.
   static let addressWithoutSignIn = Problem(
     .noSuchProvider,
-    "The user has no way to sign in, so an address would only keep it from others. Pass a password with the address, or link a provider first."
+    "The user has no way to sign in, so nobody could use the address. Pass a password with it, or link a provider first."
   )
 
   /// The provider of a proof has the id of the provider of the user's identity, and is another one.

@@ -51,8 +51,8 @@ extension Einlass {
   }
 
   /// The provider itself must have named the person, because a front end can add an account under any
-  /// name. It must be a provider of the catalogue at the same addresses, because a front end can replace
-  /// an added one by its own for the time of a sign-in.
+  /// name. It must be a provider of the catalogue with the same description, because a front end can
+  /// replace an added one by its own for the time of a sign-in.
   private func person(of account: Account) throws(Problem) -> ProvenIdentity {
     let provider = try provider(of: account)
     guard account.isSignedIn, account.health != .reloginNeeded else {
@@ -62,7 +62,10 @@ extension Einlass {
     guard let subject = account.subject, account.isReported, catalog.holdsItself(provider.id) else {
       throw .unreported(provider, account)
     }
-    guard try store.credentials(account.id).allSatisfy(provider.isSource) else {
+    guard account.reportedBy == catalog.reporter(provider) else {
+      throw .otherDescription(provider, account)
+    }
+    guard try store.credentials(account.id).allSatisfy(provider.isBound) else {
       throw .bindingMismatch(provider, account)
     }
     var identity = Identity(
@@ -96,8 +99,9 @@ extension Einlass {
       throw .unidentified(provider)
     }
     var person = catalog.person(identity, at: provider)
-    // The provider's clock may be ahead.
-    person.provenAt = verification.signedInAt.map { min($0, effects.now()) }
+    // The provider's clock may be ahead, by as much as an id_token may.
+    let now = effects.now()
+    person.provenAt = verification.signedInAt.flatMap { $0 > now + 60 ? nil : min($0, now) }
     return (person, identity.profile)
   }
 }
@@ -112,6 +116,17 @@ extension ProviderCatalog {
       displayName: identity.name, username: identity.username, photo: identity.avatar)
     person.providerDigest = isBuiltIn(provider) ? "" : provider.identityDigest
     return person
+  }
+
+  /// Returns the number of a provider's description, as far as it decides whose id and address an answer
+  /// has: 1 for a provider of einlass's own catalogue at its own addresses, else 62 bits of a digest.
+  func reporter(_ provider: Provider) -> Int64 {
+    guard !isBuiltIn(provider) else { return 1 }
+    let addresses = provider.flows.compactMap { provider.specialized(for: $0).identity }
+      .map { "\($0.pointers[.email] ?? "") \($0.emailVerified ?? "")" }
+    let text = ([provider.identityDigest] + Set(addresses).sorted()).joined(separator: "\n")
+    let bits = Digest.sha256(Array(text.utf8)).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    return max(2, Int64(bits >> 2))
   }
 }
 
@@ -193,6 +208,13 @@ extension Problem {
     Problem(
       .accountBanned,
       "\(provider.name) has \(account.health == .locked ? "locked" : "banned") the account. See the account's page at \(provider.name).",
+      provider: provider.id, account: account.id)
+  }
+
+  fileprivate static func otherDescription(_ provider: Provider, _ account: Account) -> Problem {
+    Problem(
+      .bindingMismatch,
+      "The person signed in to the account when \(provider.name) was described differently, so it proves nobody. Sign in with provider in place of account.",
       provider: provider.id, account: account.id)
   }
 

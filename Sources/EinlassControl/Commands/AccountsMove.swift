@@ -77,7 +77,7 @@ struct AccountsImport: ServerCommand {
         + Self.besides(result, "providers", "the provider was added")
         + Self.besides(result, "registrations", "its registration was added")
         + [Self.summary(result)] + Self.users(result))
-    if result["refused"]?.int64 != 0 { throw .badNews }
+    guard result["refused"] == 0, result["usersRefused"] == 0 else { throw .badNews }
   }
 
   private static let words = [

@@ -60,7 +60,7 @@ extension AccountStore.NewAccount {
     let hasSameSubject = isSame(account.subject ?? "", existing.subject ?? "")
     account.isEmailVerified =
       account.isEmailVerified || existing.isEmailVerified && hasSameEmail
-    account.isReported = account.isReported || existing.isReported && hasSameSubject
+    if !account.isReported, hasSameSubject { account.reportedBy = existing.reportedBy }
     return account
   }
 

@@ -132,7 +132,7 @@ extension Database {
       .optional(account.displayName), .optional(account.subject), .optional(account.email),
       .optional(account.avatar), .text(account.health.rawValue), .integer(account.addedAt),
       .optional(account.lastUsedAt), .integer(account.isEmailVerified ? 1 : 0),
-      .integer(account.isReported ? 1 : 0))
+      .integer(account.reportedBy))
   }
 
   func update(_ account: Account) throws(Problem) {
@@ -145,7 +145,7 @@ extension Database {
       .text(account.id.rawValue), .text(account.username), .optional(account.displayName),
       .optional(account.subject), .optional(account.email), .optional(account.avatar),
       .text(account.health.rawValue), .optional(account.lastUsedAt),
-      .integer(account.isEmailVerified ? 1 : 0), .integer(account.isReported ? 1 : 0))
+      .integer(account.isEmailVerified ? 1 : 0), .integer(account.reportedBy))
   }
 
   /// Removes the account and, by cascade, its credentials. Returns `false` for an unknown id.
@@ -182,7 +182,7 @@ extension Database {
       health: try row.word(7), isSignedIn: try row.integer(8) != 0, addedAt: try row.integer(9),
       lastUsedAt: try row.optionalInteger(10), position: try row.integer(11))
     account.isEmailVerified = try row.integer(14) != 0
-    account.isReported = try row.integer(15) != 0
+    account.reportedBy = try row.integer(15)
     return account
   }
 }

@@ -186,31 +186,36 @@ extension OpenStore {
     return verifier
   }
 
-  /// Opens every password, and compares the keys of the addresses. A pending credential that does not
-  /// open is no finding, because it lasts only minutes.
-  func inspectUsers(_ check: inout StoreMaintenance.Check, _ key: StoreKey) throws(Problem) {
+  /// Compares the keys of the addresses.
+  func inspectAddresses(_ check: inout StoreMaintenance.Check) throws(Problem) {
+    for (table, user, advice) in [
+      ("\"user\"", "id", "Change it with users.update"),
+      ("user_identity", "\"user\"", "Unlink the identity and link it again"),
+    ] {
+      try connection.each("SELECT \(user), email, email_key FROM \(table)", []) {
+        row throws(Problem) in
+        let key = try row.optionalText(2)
+        let address = try row.optionalText(1).flatMap(emailKey)
+        guard address.map({ Array($0.utf8) }) != key.map({ Array($0.utf8) }) else { return true }
+        let user = presentable(try row.text(0), limitBytes: 64)
+        check.add(
+          .init(
+            .damage,
+            "An address of the user \(user) is not found by a search. \(advice), or delete the user."
+          ))
+        return true
+      }
+    }
+  }
+
+  /// Opens every password. A pending credential that does not open is no finding, because it lasts only
+  /// minutes.
+  func inspectPasswords(_ check: inout StoreMaintenance.Check, _ key: StoreKey) throws(Problem) {
     for row in try passwordRows() {
       check.sealedValues += 1
       do throws(Problem) { _ = try openVerifier(row.sealed, of: row.user, by: key) } catch {
         check.add(.init(.undecryptable, error.message))
       }
-    }
-    let addresses = try connection.all(
-      """
-      SELECT id, email, email_key FROM "user" UNION ALL
-      SELECT "user", email, email_key FROM user_identity
-      """
-    ) { row throws(Problem) in
-      (user: try row.text(0), email: try row.optionalText(1), key: try row.optionalText(2))
-    }
-    for row in addresses {
-      guard row.email.flatMap(emailKey).map({ Array($0.utf8) }) != row.key.map({ Array($0.utf8) })
-      else { continue }
-      check.add(
-        .init(
-          .damage,
-          "An address of the user \(presentable(row.user, limitBytes: 64)) is not found by a search. Change it with users.update, or delete the user."
-        ))
     }
   }
 

@@ -24,6 +24,7 @@ extension OpenStore {
           "The account \(presentable(account.rawValue, limitBytes: 64)) has a user name or id in an invalid form. Remove it, or sign in to it again.",
           account: account))
     }
+    try inspectAddresses(&check)
     guard let key = try keyOrFinding(&check) else { return }
     var index = 0
     try connection.forEachAccount { account throws(Problem) in
@@ -47,7 +48,7 @@ extension OpenStore {
         check.add(.init(.undecryptable, error.message))
       }
     }
-    try inspectUsers(&check, key)
+    try inspectPasswords(&check, key)
     try progress(check.accounts, check.accounts)
   }
 

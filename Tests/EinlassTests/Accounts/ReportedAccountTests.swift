@@ -8,11 +8,12 @@ import Testing
 /// whether it has verified the address.
 @Suite struct ReportedAccountTests {
   private static func adopted(
-    _ identity: Identity?, isReported: Bool = true, _ change: (inout Account) -> Void = { _ in }
+    _ identity: Identity?, reportedBy reporter: Int64 = 1,
+    _ change: (inout Account) -> Void = { _ in }
   ) -> Account {
     var account = Sample.account("ada", "example")
     change(&account)
-    account.adopt(identity, at: 7, isFresh: true, isReported: isReported)
+    account.adopt(identity, at: 7, isFresh: true, reportedBy: reporter)
     return account
   }
 
@@ -40,16 +41,21 @@ import Testing
 
   @Test func `Without an answer, and with an assertion alone, the account is as before`() {
     #expect(!Self.adopted(nil).isReported)
-    #expect(!Self.adopted(Identity(id: "7"), isReported: false).isReported)
+    #expect(!Self.adopted(Identity(id: "7"), reportedBy: 0).isReported)
     let known = Self.adopted(nil) {
-      ($0.subject, $0.email, $0.isReported, $0.isEmailVerified) = ("7", "a@x", true, true)
+      ($0.subject, $0.email, $0.reportedBy, $0.isEmailVerified) = ("7", "a@x", 1, true)
     }
     #expect(known.isReported && known.isEmailVerified)
     // An answer without an address says nothing about the stored one.
     let silent = Self.adopted(Identity(id: "7")) {
-      ($0.subject, $0.email, $0.isReported, $0.isEmailVerified) = ("7", "a@x", true, true)
+      ($0.subject, $0.email, $0.reportedBy, $0.isEmailVerified) = ("7", "a@x", 1, true)
     }
     #expect(silent.isReported && silent.isEmailVerified)
+    // The word of another description about the address does not count.
+    let other = Self.adopted(Identity(id: "7")) {
+      ($0.subject, $0.email, $0.reportedBy, $0.isEmailVerified) = ("7", "a@x", 2, true)
+    }
+    #expect(other.reportedBy == 1 && !other.isEmailVerified)
   }
 
   @Test func `Reverse auth reports the owner of an added account`() async throws {

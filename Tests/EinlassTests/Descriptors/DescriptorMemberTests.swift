@@ -198,9 +198,11 @@ struct DescriptorMemberTests {
     #expect(fault.pointer == "/word" + pointer)
   }
 
-  private static func identity(_ words: String, in answer: String) throws -> Identity? {
+  private static func identity(
+    _ words: String, required: String = #""id""#, in answer: String
+  ) throws -> Identity? {
     let words = try IdentityDescriptor(
-      "word", in: reader("{\"id\":\"/id\",\"required\":[\"id\"]\(words)}"))
+      "word", in: reader(#"{"id":"/id","required":[\#(required)]\#(words)}"#))
     return words.identity(in: try JSONReader.read(Array(answer.utf8)))
   }
 
@@ -233,13 +235,18 @@ struct DescriptorMemberTests {
     }
   }
 
-  @Test("An empty text counts as missing")
+  @Test("An empty text is left out, even if it is required")
   func emptyTexts() throws {
     let words = #","name":"/name","username":"/login","email":"/email","emailVerified":"/sure""#
     let answer = #"{"id":"7","name":"","login":"\u0007","email":"","sure":true}"#
     let identity = try #require(try Self.identity(words, in: answer))
     #expect(identity.name == nil && identity.username == nil && identity.email == nil)
     #expect(!identity.isEmailVerified)
+    let required = #""id","name""#
+    for (answer, isThere) in [(#"{"id":"7","name":""}"#, true), (#"{"id":"7"}"#, false)] {
+      #expect(
+        try (Self.identity(#","name":"/name""#, required: required, in: answer) != nil) == isThere)
+    }
   }
 
   @Test("A picture's address is made of the id and a member of the answer")

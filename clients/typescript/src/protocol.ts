@@ -3040,7 +3040,7 @@ export const nextSteps: Readonly<Record<string, string>> = {
   promptAlreadyAnswered:
     "There is nothing to do, because the first answer counts.",
   invalidChoice:
-    "Answer with one of the accounts that were offered.",
+    "Choose one of those that were offered.",
   reservedParameter:
     "Leave it out of the custom parameters.",
   bindingMismatch:
