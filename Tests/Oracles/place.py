@@ -32,7 +32,8 @@ def rows(path, *statements):
 
 
 def sql(address, schema, *statements):
-    command = ["psql", "-XqAt", "--csv", "-v", "ON_ERROR_STOP=1", "-d", address, "-c", f"SET search_path TO {schema}"]
+    # In one transaction, because a pooler may give the next one to another session.
+    command = ["psql", "-XqAt1", "--csv", "-v", "ON_ERROR_STOP=1", "-d", address, "-c", f"SET LOCAL search_path TO {schema}"]
     for statement in statements:
         command += ["-c", statement]
     done = subprocess.run(command, capture_output=True, text=True)
