@@ -60,7 +60,7 @@ NEXT_STEPS = {
     "unknownFlow": "There is nothing to do, because the flow has ended.",
     "unknownPrompt": "There is nothing to do, because the prompt has closed.",
     "promptAlreadyAnswered": "There is nothing to do, because the first answer counts.",
-    "invalidChoice": "Answer with one of the accounts that were offered.",
+    "invalidChoice": "Choose one of those that were offered.",
     "reservedParameter": "Leave it out of the custom parameters.",
     "bindingMismatch": "Use the configuration of the account's sign-in, or store the registration again (einlassctl providers configure PROVIDER), or add the account again (einlassctl accounts add --replace).",
     "unsafeURL": "Use an https address. If no provider serves it, choose an account for it (einlassctl services add ADDRESS PROVIDER).",
