@@ -33,6 +33,8 @@ final class AddedProviders: Sendable {
     var stamp: [Int64]?
     /// The number of unfinished changes by this process.
     var ownChanges = 0
+    /// Whether another process may have changed the file since.
+    var isStale = false
   }
 
   /// - Parameters:
@@ -51,19 +53,27 @@ final class AddedProviders: Sendable {
     known = Lock(Known(text: text, ids: catalog.addedIDs))
   }
 
-  var catalog: ProviderCatalog { state.withLock { $0 } }
+  var catalog: ProviderCatalog {
+    if known.withLock(\.isStale) { refresh() }
+    return state.withLock { $0 }
+  }
+
+  /// Has the next use of the catalogue look for changes by other processes. Most requests do not use
+  /// it, and a look costs a fifth of a short round trip.
+  func refreshBeforeUse() { known.withLock { $0.isStale = true } }
 
   /// Takes over the changes by all processes, and announces them. A file that cannot be read changes
   /// nothing, and a descriptor that cannot be read is left out.
   func refresh() {
     let changes = known.withLock { known -> [Change] in
+      known.isStale = false
       let stamp = overlay.stamp()
       guard known.ownChanges == 0, stamp != known.stamp, let text = try? overlay.read() ?? [] else {
         return []
       }
       known.stamp = stamp
       let former = known.text ?? []
-      let own = catalog.withoutAdded
+      let own = state.withLock(\.withoutAdded)
       guard text != former,
         let all = text.isEmpty ? own : try? own.adding(json: text).catalog,
         let moved = try? all.relocated(origins: origins)

@@ -149,11 +149,11 @@ public final class Server: Sendable {
     options.notifications = { notifications }
     options.secretErrorMembers = ["pendingCredential"]
     options.isPersonal = isPersonal
-    options.willTakeRequests = { [sharedSnapshot, changes, added] in
+    options.willTakeRequests = { [sharedSnapshot, changes, added, session] in
       sharedSnapshot.forget()
       // The watch rings before a request that another process's change has led to.
       guard !changes.isComplete else { return }
-      added.refresh()
+      if session.frontEnd.hearsOfChanges { added.refresh() } else { added.refreshBeforeUse() }
       changes.look()
     }
     let methods = methods

@@ -136,7 +136,7 @@ def test_a_running_process_knows_the_providers_of_another(tmp_path):
 @about_files("the added providers are rows")
 def test_a_damaged_file_of_providers_leaves_the_known_ones(tmp_path):
     with Process(tmp_path, "editor", initializes=False) as editor:
-        # Without changes the process looks at the file before each request.
+        # Without changes the process looks at the file before each use of the catalogue.
         editor.call("initialize", client={"name": "editor"}, capabilities={"changes": False})
         editor.call("providers.add", descriptor=DESCRIPTOR)
         file, = (path for path in tmp_path.iterdir() if b"forge.example.org" in path.read_bytes())
@@ -145,6 +145,7 @@ def test_a_damaged_file_of_providers_leaves_the_known_ones(tmp_path):
         assert providers(editor) == {"forge": "Forge"}
         file.write_bytes(whole.replace(b'"Forge"', b'"The Forge"'))
         assert providers(editor) == {"forge": "The Forge"}
+        assert not [message for message in editor.messages if "method" in message]
 
 
 @about_files("the added providers are rows")

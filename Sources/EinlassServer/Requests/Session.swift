@@ -18,6 +18,8 @@ final class Session: Sendable {
     /// logged.
     var registrations: ByteKeyed<ClientRegistration> = [:]
     var isInitialized = false
+
+    var hearsOfChanges: Bool { isInitialized && wantsChangeNotifications }
   }
 
   private let state = Lock(FrontEnd())

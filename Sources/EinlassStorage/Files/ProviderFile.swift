@@ -7,12 +7,12 @@ extension SQLiteAccountStore {
   /// Returns the user's additions to the provider catalogue: a file beside the store at this path
   /// or, with `nil`, beside the default store.
   public static func providerOverlay(path: String? = nil) -> ProviderOverlay {
-    ProviderOverlay(
-      fileName: try? StoreLocation(path: path).providersName,
+    let location = try? StoreLocation(path: path)
+    let file = location.map { "\($0.directory)/\($0.providersName)" }
+    return ProviderOverlay(
+      fileName: location?.providersName,
       stamp: {
-        guard let location = try? StoreLocation(path: path),
-          let status = FileStatus.at("\(location.directory)/\(location.providersName)")
-        else { return [] }
+        guard let file, let status = FileStatus.at(file) else { return [] }
         return [
           Int64(bitPattern: status.identity.device), Int64(bitPattern: status.identity.inode),
           status.countBytes, status.modifiedAtSeconds, status.modifiedAtNanoseconds,
