@@ -13,6 +13,7 @@ struct MigrationTests {
     var migrations = Migrations.released
     migrations.steps.append(statements)
     migrations.columns["account"]?.insert("generation")
+    migrations.fingerprint = 0
     return migrations
   }
 
@@ -87,6 +88,27 @@ struct MigrationTests {
     let grant = AccessGrant(
       application: "editor", provider: "example", state: .granted, changedAt: 7)
     #expect(try home.store().snapshot(.usual).grants == [grant])
+    let migrated = try #require(try open(home, .released))
+    #expect(try StoreCheck.fingerprint(of: migrated.file) == Migrations.released.fingerprint)
+  }
+
+  @Test(arguments: [nil, "ADD COLUMN later TEXT", "DROP COLUMN avatar"])
+  func `A new store is known by the statements of its tables, and any other by its columns`(
+    change: String?
+  ) throws {
+    let home = try StoreHome()
+    _ = try home.store().add(.example(), .usual)
+    if let change { try SQLiteTool(path: home.database).run("ALTER TABLE account \(change)") }
+    let file = try SQLiteConnection(path: home.database, access: .readOnly)
+    let isKnown = try StoreCheck.fingerprint(of: file) == Migrations.released.fingerprint
+    #expect(isKnown == (change == nil))
+    // A store of another version of SQLite.
+    var unknown = Migrations.released
+    unknown.fingerprint = 0
+    for migrations in [.released, unknown] {
+      let found = problem { _ = try open(home, migrations) }?.detail
+      #expect(found == (change.map { $0.hasPrefix("ADD") ? "tooNew" : "corrupt" }))
+    }
   }
 
   @Test func `A credential of schema 2 opens, can be replaced and is preferred by no application`()

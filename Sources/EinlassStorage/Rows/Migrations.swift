@@ -14,6 +14,9 @@ struct Migrations: Sendable {
   /// The columns of each table in the newest schema. An additional column means a newer program, a
   /// missing one means damage.
   var columns: [String: Set<String>]
+  /// `StoreCheck.fingerprint` of a store with the newest schema. A store with another one may have
+  /// the same columns, because SQLite's versions write altered statements differently.
+  var fingerprint: UInt64
 
   /// The `user_version` after the last step.
   var schema: Int64 { Int64(steps.count) }
@@ -27,7 +30,8 @@ struct Migrations: Sendable {
     try connection.run("PRAGMA user_version = \(self.schema)")
   }
 
-  static let released = Migrations(steps: releasedSteps, columns: releasedColumns)
+  static let released = Migrations(
+    steps: releasedSteps, columns: releasedColumns, fingerprint: 0x9031_DED6_44AC_844A)
 
   private static let releasedSteps: [[String]] = [
     [

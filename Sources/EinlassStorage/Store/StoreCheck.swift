@@ -17,7 +17,10 @@ enum StoreCheck {
   {
     let schema = try version(of: connection, knows: migrations)
     guard schema == migrations.schema else { return .older(schema: schema) }
-    try columns(of: connection, against: migrations.columns)
+    // All columns cost a tenth of a start.
+    if try fingerprint(of: connection) != migrations.fingerprint {
+      try columns(of: connection, against: migrations.columns)
+    }
     let journal = try connection.first("PRAGMA journal_mode") { row throws(Problem) in
       try row.text(0)
     }
@@ -44,6 +47,17 @@ enum StoreCheck {
   static func owner(of connection: SQLiteConnection) throws(Problem) {
     guard try connection.pragma("application_id") == Migrations.applicationID else {
       throw SQLiteProblem.notOurs(connection.path, "is not an account store of einlass")
+    }
+  }
+
+  /// Returns a hash of the statements that have made the tables.
+  static func fingerprint(of connection: SQLiteConnection) throws(Problem) -> UInt64 {
+    let statements = try connection.first(
+      "SELECT group_concat(sql, ';') FROM sqlite_schema WHERE type = 'table'"
+    ) { row throws(Problem) in try row.text(0) }
+    // FNV-1a. A chosen collision gains nothing, because its author could change the rows instead.
+    return (statements ?? "").utf8.reduce(0xCBF2_9CE4_8422_2325) {
+      ($0 ^ UInt64($1)) &* 0x100_0000_01B3
     }
   }
 
