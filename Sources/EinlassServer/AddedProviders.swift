@@ -67,10 +67,10 @@ final class AddedProviders: Sendable {
   func refresh() {
     let changes = known.withLock { known -> [Change] in
       known.isStale = false
+      // A change by this process may use the catalogue. It is followed by a look of its own.
+      guard known.ownChanges == 0 else { return [] }
       let stamp = overlay.stamp()
-      guard known.ownChanges == 0, stamp != known.stamp, let text = try? overlay.read() ?? [] else {
-        return []
-      }
+      guard stamp != known.stamp, let text = try? overlay.read() ?? [] else { return [] }
       known.stamp = stamp
       let former = known.text ?? []
       let own = state.withLock(\.withoutAdded)
