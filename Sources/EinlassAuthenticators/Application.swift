@@ -36,7 +36,7 @@ extension Einlass {
   /// - Throws: `Problem` if the file of the added providers cannot be read, and
   ///   `ProviderCatalog.Fault` if it is no catalogue.
   public static func systemAccounts(at path: String? = nil) throws -> Einlass {
-    var catalog = try ProviderCatalog.builtIn()
+    var catalog = ProviderCatalog.builtIn
     if let added = try SQLiteAccountStore.providerOverlay(path: path).read() {
       catalog = try catalog.adding(json: added).catalog
     }

@@ -135,9 +135,7 @@ struct Wiring {
     _ options: Options, _ added: [UInt8]?, origins: [String: String]
   ) throws(Problem) -> (ProviderCatalog, [ProviderCatalog.Fault]) {
     var leftOut: [ProviderCatalog.Fault] = []
-    var catalog = try described("The built-in catalogue", nil) { () throws(ProviderCatalog.Fault) in
-      try ProviderCatalog.builtIn()
-    }
+    var catalog = ProviderCatalog.builtIn
     if let path = options.providers {
       let json = try bytes(path, others: .mayRead, what: "provider file")
       catalog = try described("The provider file \(path)", path) {

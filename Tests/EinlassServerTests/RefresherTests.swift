@@ -54,7 +54,7 @@ struct RefresherTests {
       try sending(store)
       return try await send(request)
     }
-    let engine = Einlass(catalog: try ProviderCatalog.builtIn(), store: store, effects: effects)
+    let engine = Einlass(catalog: ProviderCatalog.builtIn, store: store, effects: effects)
     let failures = Lock([Problem.Reason]())
     let refresher = Refresher(
       effects: effects, executor: { nil },

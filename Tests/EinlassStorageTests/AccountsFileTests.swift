@@ -22,7 +22,7 @@ import Testing
     replaces: Bool = false
   ) throws -> [AccountsImport.Entry] {
     let einlass = Einlass(
-      catalog: try .builtIn(), store: store,
+      catalog: .builtIn, store: store,
       effects: Effects(
         send: { _ throws(Problem) in throw Problem(.internal, "Nothing is sent.") },
         sleepUntil: { _ in }, now: { 0 }, randomBytes: { SecureRandom.bytes($0) }))
@@ -46,7 +46,7 @@ import Testing
     return .object(account)
   }
 
-  private static let provider = (try? ProviderCatalog.builtIn())?.providers.first?.id ?? ""
+  private static let provider = ProviderCatalog.builtIn.providers.first?.id ?? ""
 
   @Test func `An exported account is imported unchanged, with the origins of each credential`()
     throws

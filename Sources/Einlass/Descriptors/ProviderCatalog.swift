@@ -18,7 +18,12 @@ public struct ProviderCatalog: Sendable, Equatable {
     }
   }
 
-  private(set) var entries: [CatalogEntry] = []
+  /// `nil` for those of the built-in catalogue.
+  private var ownEntries: [CatalogEntry]? = []
+  private(set) var entries: [CatalogEntry] {
+    get { ownEntries ?? Self.builtInEntries }
+    set { ownEntries = newValue }
+  }
   /// The ids of the providers that a person or a sign-in has added.
   public private(set) var addedIDs: Set<String> = []
   /// The catalogue's own providers whose ids were added too, for example because a new version of
@@ -38,18 +43,22 @@ public struct ProviderCatalog: Sendable, Equatable {
 
   public static let none = ProviderCatalog()
 
-  private init() {}
-
-  /// Returns the built-in catalogue. A provider's descriptor is read on first use.
-  public static func builtIn() throws(Fault) -> ProviderCatalog {
-    let json = PackageResources.providers_json
-    guard let entries = CatalogEntry.entries(ofSound: json) else {
-      return try ProviderCatalog(json: json)
-    }
+  /// The built-in catalogue. It is read on first use, because many processes end without one, and a
+  /// provider's descriptor on first use of the provider.
+  public static let builtIn = {
     var catalog = ProviderCatalog()
-    catalog.entries = entries
+    catalog.ownEntries = nil
     return catalog
-  }
+  }()
+
+  private static let builtInEntries: [CatalogEntry] = {
+    guard let entries = CatalogEntry.entries(ofSound: PackageResources.providers_json) else {
+      preconditionFailure("The built-in catalogue is sound; a test reads all of it.")
+    }
+    return entries
+  }()
+
+  private init() {}
 
   /// Reads and checks a catalogue: strict JSON of the shape of `providers.json`. `like` may
   /// name the providers of `models`.

@@ -4,8 +4,8 @@ import Testing
 @testable import Einlass
 
 struct AccessRulesTests {
-  static let many = try! ProviderCatalog.builtIn().provider("twitter")
-  static let one = try! ProviderCatalog.builtIn().provider("facebook")
+  static let many = try! ProviderCatalog.builtIn.provider("twitter")
+  static let one = try! ProviderCatalog.builtIn.provider("facebook")
 
   func request(_ change: (inout PerformRequest) -> Void = { _ in }) -> PerformRequest {
     var request = PerformRequest(

@@ -44,7 +44,7 @@ struct RequestSigningTests {
     var effects = script.effects
     effects.now = { 1_318_622_958 }
     let engine = Einlass(
-      catalog: try ProviderCatalog.builtIn(), store: script.store.accountStore, effects: effects)
+      catalog: ProviderCatalog.builtIn, store: script.store.accountStore, effects: effects)
     let header = try engine.sign(request()).authorization
     let fields = try #require(AuthorizationHeader.parse(header))
     let sent = Dictionary(uniqueKeysWithValues: fields.map { ($0.name, $0.value) })
@@ -67,7 +67,7 @@ struct RequestSigningTests {
 
   @Test func `A request to an address without a provider is not signed`() throws {
     let engine = Einlass(
-      catalog: try ProviderCatalog.builtIn(), store: store().accountStore,
+      catalog: ProviderCatalog.builtIn, store: store().accountStore,
       effects: Script(store: store()).effects)
     let services = try [
       Service(ServiceAddress("https://a.example/twitter"), provider: "twitter"),

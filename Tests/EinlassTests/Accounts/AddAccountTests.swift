@@ -18,7 +18,7 @@ struct AddAccountTests {
   func added() throws {
     let script = Script()
     let engine = Einlass(
-      catalog: try ProviderCatalog.builtIn().relocated(
+      catalog: try ProviderCatalog.builtIn.relocated(
         origins: ["https://api.twitter.com": "http://127.0.0.1:8080"]),
       store: script.store.accountStore, effects: script.effects)
     let added = try engine.addAccount(request { $0.subject = "7" }, patience: .none)
@@ -48,7 +48,7 @@ struct AddAccountTests {
         return .init(account: new.account, created: false, revision: 1)
       }
       let engine = Einlass(
-        catalog: try .builtIn(), store: store, effects: script.effects)
+        catalog: .builtIn, store: store, effects: script.effects)
       _ = try engine.addAccount(
         request {
           $0.provider = provider

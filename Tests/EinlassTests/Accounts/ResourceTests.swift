@@ -37,7 +37,7 @@ import Testing
     let words = text.replacing(#""forResources":true"#, with: #""forResources":\#(isForResources)"#)
     let added = try ProviderCatalog(json: Array(words.utf8))
     return Einlass(
-      catalog: try .builtIn().overlaid(by: added), store: script.store.accountStore,
+      catalog: .builtIn.overlaid(by: added), store: script.store.accountStore,
       effects: script.effects)
   }
 
@@ -246,7 +246,7 @@ import Testing
         for kind in [FlowKind.clientCredentials, nil] {
           let later = Script([.json(Self.metadata)])
           let engine = Einlass(
-            catalog: try .builtIn().overlaid(by: catalog), store: later.store.accountStore,
+            catalog: .builtIn.overlaid(by: catalog), store: later.store.accountStore,
             effects: later.effects)
           do throws(Problem) {
             let found = try await engine.protectedResource(at: Self.address, for: kind)

@@ -21,14 +21,14 @@ import Testing
     ("linkedin.com", "linkedin"),
   ])
   func `The domain of a provider stands for its id`(alias: String, id: String) throws {
-    let catalog = try ProviderCatalog.builtIn()
+    let catalog = ProviderCatalog.builtIn
     #expect(try catalog.provider(alias).id == id)
     #expect(catalog.id(of: alias) == id && catalog.id(of: id) == id)
     #expect(catalog.isTaken(alias) && catalog.isTaken(id))
   }
 
   @Test func `Another name stands for no provider`() throws {
-    let catalog = try ProviderCatalog.builtIn()
+    let catalog = ProviderCatalog.builtIn
     for name in ["yahoo.com", "Google.com", "google.co", "example", "documentation", ""] {
       #expect(catalog.id(of: name) == nil && !catalog.isTaken(name))
       let problem = #expect(throws: Problem.self) { try catalog.provider(name) }
@@ -55,7 +55,7 @@ import Testing
   func `An alias is no name of another provider`(first: String, second: String, pointer: String?)
     throws
   {
-    let models = try ProviderCatalog.builtIn()
+    let models = ProviderCatalog.builtIn
     do throws(ProviderCatalog.Fault) {
       let catalog = try ProviderCatalog(json: Self.json(first, second), models: models)
       #expect(pointer == nil)
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test func `Aliases stay at a moved provider, and do not pass to one like it`() throws {
-    let builtIn = try ProviderCatalog.builtIn()
+    let builtIn = ProviderCatalog.builtIn
     let moved = try builtIn.relocated(origins: ["https://github.com": "http://127.0.0.1:1"])
     #expect(moved.id(of: "github.com") == "github")
     let like = """
@@ -81,7 +81,7 @@ import Testing
 
   @Test func `An added provider has no aliases`() async throws {
     let engine = Einlass(
-      catalog: try .builtIn(), store: ScriptedStore().accountStore, effects: Script([]).effects)
+      catalog: .builtIn, store: ScriptedStore().accountStore, effects: Script([]).effects)
     for (aliases, path) in [(#"["b"]"#, "/descriptor/aliases"), (nil, nil)] {
       let descriptor = try JSONReader.read(Array(Self.small("a", aliases).utf8))
       do throws(Problem) {
@@ -89,7 +89,7 @@ import Testing
         #expect(path == nil)
       } catch { #expect(error.reason == .invalidParameter && error.path == path) }
     }
-    let (catalog, leftOut) = try ProviderCatalog.builtIn().adding(
+    let (catalog, leftOut) = try ProviderCatalog.builtIn.adding(
       json: Self.json(Self.small("a", #"["b"]"#), Self.small("c"), Self.small("github.com")))
     #expect(leftOut.map(\.provider) == ["a"] && catalog.holds("c"))
     // It was added before the catalogue had the alias.

@@ -120,14 +120,14 @@ struct DescriptorMemberTests {
   }
 
   @Test func `Of the hosts of a moved provider only the moved ones remain`() throws {
-    let provider = try ProviderCatalog.builtIn().provider("github")
+    let provider = try ProviderCatalog.builtIn.provider("github")
     #expect(provider.hosts.map(\.name).contains("gist.github.com"))
-    let moved = try ProviderCatalog.builtIn().relocated(origins: [
+    let moved = try ProviderCatalog.builtIn.relocated(origins: [
       "https://github.com": "https://git.example:8443",
       "https://api.github.com": "https://a.example",
     ]).provider("github")
     #expect(moved.hosts.map(\.name) == ["git.example:8443", "a.example"])
-    let other = try ProviderCatalog.builtIn().relocated(origins: [
+    let other = try ProviderCatalog.builtIn.relocated(origins: [
       "https://a.example": "https://b.example"
     ])
     #expect(try other.provider("github") == provider)
@@ -140,13 +140,13 @@ struct DescriptorMemberTests {
   func `A host of one's own has the flows of its kind, and takes its own tokens alone`(
     model: String, origin: String
   ) throws {
-    let catalog = try ProviderCatalog.builtIn().overlaid(
+    let catalog = try ProviderCatalog.builtIn.overlaid(
       by: ProviderCatalog(
         json: Array(
           """
           {"providers":[{"id":"git.example.com","name":"Git at work","like":"\(model)",\
           "origins":{"\(origin)":"https://git.example.com"}}]}
-          """.utf8), models: .builtIn()))
+          """.utf8), models: .builtIn))
     let (own, known) = (try catalog.provider("git.example.com"), try catalog.provider(model))
     #expect(own.flowKinds == known.flowKinds && own.origins == ["https://git.example.com"])
     #expect(own.hosts.map(\.name) == ["git.example.com"])
@@ -181,7 +181,7 @@ struct DescriptorMemberTests {
   }
 
   @Test func `Another server of the same kind has the same names`() throws {
-    let moved = try ProviderCatalog.builtIn().relocated(origins: [
+    let moved = try ProviderCatalog.builtIn.relocated(origins: [
       "https://oauth2.googleapis.com": "https://a.example"
     ]).provider("google")
     #expect(moved.scopeNames.replaced(in: ["mail"]) == ["https://mail.google.com/"])
@@ -304,7 +304,7 @@ struct DescriptorMemberTests {
 
   @Test("The documented redirect address is the one that is used")
   func redirects() throws {
-    for provider in try ProviderCatalog.builtIn().providers {
+    for provider in ProviderCatalog.builtIn.providers {
       for case .authorizationCode(let flow) in provider.flows {
         let named = provider.setup.redirect
         switch flow.redirect {
@@ -320,7 +320,7 @@ struct DescriptorMemberTests {
 
   @Test("A provider like another has its own id and origins")
   func likeAnother() throws {
-    let models = try ProviderCatalog.builtIn()
+    let models = ProviderCatalog.builtIn
     func read(_ json: String) throws -> ProviderCatalog {
       try ProviderCatalog(json: Array("{\"providers\":[\(json)]}".utf8), models: models)
     }

@@ -19,7 +19,7 @@ struct ProviderCatalogTests {
 
   @Test("The built-in catalogue is valid and lists the abilities of its providers")
   func builtIn() throws {
-    let catalog = try ProviderCatalog.builtIn()
+    let catalog = ProviderCatalog.builtIn
     #expect(catalog.providers.prefix(2).map(\.id) == ["twitter", "facebook"])
     let (many, one) = (catalog.providers[0], catalog.providers[1])
     #expect(
@@ -44,9 +44,9 @@ struct ProviderCatalogTests {
   @Test("The built-in providers are the same when they are read one by one")
   func oneByOne() throws {
     let whole = try ProviderCatalog(json: PackageResources.providers_json)
-    #expect(try ProviderCatalog.builtIn() == whole)
+    #expect(ProviderCatalog.builtIn == whole)
     for provider in whole.providers {
-      #expect(try ProviderCatalog.builtIn().provider(provider.id) == provider)
+      #expect(try ProviderCatalog.builtIn.provider(provider.id) == provider)
     }
   }
 
@@ -62,7 +62,7 @@ struct ProviderCatalogTests {
 
   @Test("Every provider names its documentation, and its remedies have their requests")
   func everyProvider() throws {
-    for provider in try ProviderCatalog.builtIn().providers {
+    for provider in ProviderCatalog.builtIn.providers {
       #expect(try WebAddress.parse(provider.setup.documentation).scheme == .https)
       #expect(try WebAddress.parse(#require(provider.homepage)).scheme == .https)
       #expect(provider.setup.notes?.isEmpty == false, "\(provider.id)")
@@ -279,7 +279,7 @@ struct ProviderCatalogTests {
 
   @Test("A moved origin moves every endpoint, but not pictures")
   func relocated() throws {
-    let catalog = try ProviderCatalog.builtIn().relocated(origins: [
+    let catalog = try ProviderCatalog.builtIn.relocated(origins: [
       "https://graph.facebook.com": "http://127.0.0.1:8080/",
       "https://api.twitter.com:443": "https://private.example:8443",
       "https://api.x.com": "https://private.example:8443",
@@ -294,8 +294,8 @@ struct ProviderCatalogTests {
       one.identity?.identity(in: .object(["id": "42", "name": "Ada"])))
     #expect(identity.avatar == "https://graph.facebook.com/42/picture?type=large")
     #expect(
-      try ProviderCatalog.builtIn().relocated(origins: ["https://x.example": "https://y.example"])
-        == .builtIn())
+      try ProviderCatalog.builtIn.relocated(origins: ["https://x.example": "https://y.example"])
+        == .builtIn)
   }
 
   @Test(
@@ -308,7 +308,7 @@ struct ProviderCatalogTests {
     ])
   func badOrigins(old: String, new: String) {
     #expect(throws: ProviderCatalog.Fault.self) {
-      try ProviderCatalog.builtIn().relocated(origins: [old: new])
+      try ProviderCatalog.builtIn.relocated(origins: [old: new])
     }
   }
 
@@ -329,7 +329,7 @@ struct ProviderCatalogTests {
     #expect(text.split(separator: "v2.8", omittingEmptySubsequences: false).count == 2)
     let newer = try ProviderCatalog(json: Array(text.replacing("v2.8", with: "v24.0").utf8))
       .provider("facebook")
-    let now = try ProviderCatalog.builtIn().provider("facebook")
+    let now = try ProviderCatalog.builtIn.provider("facebook")
     #expect(now.identity?.request?.address.path == "/v2.8/me")
     #expect(newer.identity?.request?.address.path == "/v24.0/me")
     func paths(_ provider: Provider) -> [String] {
@@ -362,14 +362,14 @@ struct ProviderCatalogTests {
       ("tencent-weibo", #"{"data":{"openid":"1","name":"ada","head":""}}"#, nil),
     ])
   func picture(provider: String, answer: String, address: String?) throws {
-    let identity = try ProviderCatalog.builtIn().provider(provider).identity?
+    let identity = try ProviderCatalog.builtIn.provider(provider).identity?
       .identity(in: JSONReader.read(Array(answer.utf8)))
     #expect(identity != nil && identity?.avatar == address)
   }
 
   @Test("The id in a picture's address is percent-encoded")
   func encodedID() throws {
-    let one = try ProviderCatalog.builtIn().provider("facebook")
+    let one = try ProviderCatalog.builtIn.provider("facebook")
     let identity = one.identity?.identity(in: .object(["id": "4/2?x", "name": "Ada"]))
     #expect(identity?.avatar == "https://graph.facebook.com/4%2F2%3Fx/picture?type=large")
   }

@@ -13,7 +13,7 @@ import Testing
   }
 
   private static func isTaken(_ token: OAuth2Credential, omits: Bool = true) throws -> Bool {
-    let provider = try ProviderCatalog.builtIn().provider("microsoft")
+    let provider = try ProviderCatalog.builtIn.provider("microsoft")
     var endpoint = try #require(provider.flows.lazy.compactMap(\.tokens).first)
     endpoint.omitsResource = omits
     let exchange = Exchange(
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test func `A registration changes the parameters of its token requests`() throws {
-    let provider = try ProviderCatalog.builtIn().provider("google")
+    let provider = try ProviderCatalog.builtIn.provider("google")
     let endpoint = try #require(provider.flows.lazy.compactMap(\.tokens).first)
     #expect(endpoint.parameters(for: Self.resource) == [Parameter("resource", Self.resource)])
     #expect(endpoint.parameters(for: nil) == [])

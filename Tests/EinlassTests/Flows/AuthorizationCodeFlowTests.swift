@@ -247,7 +247,7 @@ import Testing
       throw Problem(.flowNotSupported, "There is no port.", isRetryable: isRetryable)
     }
     let engine = Einlass(
-      catalog: try .builtIn(), store: script.store.accountStore, effects: effects)
+      catalog: .builtIn, store: script.store.accountStore, effects: effects)
     let request = Self.request { $0.registration?.redirect = "http://localhost:8400/cb" }
     let problem = await #expect(throws: Problem.self) {
       try await engine.signIn(request, asking: script.asker(Self.kinds))

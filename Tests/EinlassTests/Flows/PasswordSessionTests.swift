@@ -30,7 +30,7 @@ import Testing
     _ script: Script, _ request: SignInRequest = request(), provider: String? = nil
   ) async throws -> Account {
     let catalog =
-      try provider.map { try ProviderCatalogTests.catalog($0) } ?? ProviderCatalog.builtIn()
+      try provider.map { try ProviderCatalogTests.catalog($0) } ?? ProviderCatalog.builtIn
     let engine = Einlass(
       catalog: catalog, store: script.store.accountStore, effects: script.effects)
     return try await engine.signIn(request, asking: script.asker([.enterPassword])).account
@@ -91,7 +91,7 @@ import Testing
       (.init("pbx.example.com", isSecure: false), "http://pbx.example.com:8080"),
     ] as [(SignInRequest.Server, String)])
   func `A server is a host or an address`(server: SignInRequest.Server, origin: String) throws {
-    let provider = try ProviderCatalog.builtIn().provider("fcsdk").at(server)
+    let provider = try ProviderCatalog.builtIn.provider("fcsdk").at(server)
     #expect(provider.origins == [origin])
   }
 

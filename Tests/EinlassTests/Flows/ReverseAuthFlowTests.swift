@@ -247,7 +247,7 @@ struct ReverseAuthFlowTests {
   func binding() async throws {
     let script = Script(Self.happy, store: Sample.chirpStore())
     let moved = Einlass(
-      catalog: try ProviderCatalog.builtIn().relocated(
+      catalog: try ProviderCatalog.builtIn.relocated(
         origins: ["https://api.twitter.com": "http://127.0.0.1:8080"]),
       store: script.store.accountStore, effects: script.effects)
     let request = PerformRequest(

@@ -63,7 +63,7 @@ enum Sample {
 
   static func engine(_ script: Script) throws -> Einlass {
     Einlass(
-      catalog: try ProviderCatalog.builtIn(), store: script.store.accountStore,
+      catalog: ProviderCatalog.builtIn, store: script.store.accountStore,
       effects: script.effects)
   }
 

@@ -28,7 +28,7 @@ import Testing
     request.username = "ada"
     change(&request)
     let engine = Einlass(
-      catalog: try ProviderCatalog.builtIn(), store: script.store.accountStore,
+      catalog: ProviderCatalog.builtIn, store: script.store.accountStore,
       effects: script.effects)
     return try await engine.signIn(request, asking: script.asker(kinds)).account
   }

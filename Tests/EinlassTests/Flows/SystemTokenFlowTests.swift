@@ -328,7 +328,7 @@ struct SystemTokenFlowTests {
   func binding(clients: [String]) async throws {
     let script = Script(store: Sample.graphStore(issuedTo: clients))
     let moved = Einlass(
-      catalog: try ProviderCatalog.builtIn().relocated(
+      catalog: try ProviderCatalog.builtIn.relocated(
         origins: ["https://graph.facebook.com": "http://127.0.0.1:1"]),
       store: script.store.accountStore, effects: script.effects)
     let problem = await #expect(throws: Problem.self) {

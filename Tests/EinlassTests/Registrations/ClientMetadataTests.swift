@@ -75,7 +75,7 @@ import Testing
     reply: Script.Reply, reason: Problem.Reason?
   ) async throws {
     let script = Script([reply])
-    let provider = try ProviderCatalog.builtIn().provider("github")
+    let provider = try ProviderCatalog.builtIn.provider("github")
     do throws(Problem) {
       try await script.effects.requireFitting(
         ClientMetadata.registration(at: Self.address), at: provider)

@@ -81,7 +81,7 @@ struct LostAnswerTests {
       return try await send(request)
     }
     let engine = Einlass(
-      catalog: try ProviderCatalog.builtIn(), store: script.store.accountStore, effects: effects)
+      catalog: ProviderCatalog.builtIn, store: script.store.accountStore, effects: effects)
     _ = try await engine.credential(Self.request())
     #expect(script.requests.count == 1 && script.store.begunRenewals.isEmpty)
   }

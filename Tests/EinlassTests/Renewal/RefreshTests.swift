@@ -214,7 +214,7 @@ import Testing
       while !Task.isCancelled { await Task.yield() }
       throw failure
     }
-    let engine = Einlass(catalog: try .builtIn(), store: store, effects: script.effects)
+    let engine = Einlass(catalog: .builtIn, store: store, effects: script.effects)
     let problem = await #expect(throws: Problem.self) {
       try await engine.credential(RetrievalTests.request("ada"))
     }

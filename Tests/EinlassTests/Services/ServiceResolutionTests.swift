@@ -10,7 +10,7 @@ import Testing
   ) throws -> ServiceResolution {
     let store = ScriptedStore(accounts: accounts, grants: Sample.grants("github", grant))
     let engine = Einlass(
-      catalog: try ProviderCatalog.builtIn(), store: store.accountStore,
+      catalog: ProviderCatalog.builtIn, store: store.accountStore,
       effects: Script(store: store).effects)
     let request = ServiceRequest(
       address.contains(".") || address.contains(":")

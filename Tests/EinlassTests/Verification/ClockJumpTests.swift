@@ -20,7 +20,7 @@ struct ClockJumpTests {
       var effects = script.effects
       effects.now = { Script.now + jump }
       let engine = Einlass(
-        catalog: try ProviderCatalog.builtIn(), store: script.store.accountStore, effects: effects)
+        catalog: ProviderCatalog.builtIn, store: script.store.accountStore, effects: effects)
       let result = try await engine.verify(
         VerifyRequest(
           application: Sample.application, registration: Sample.registration, provider: "facebook",

@@ -32,7 +32,7 @@ private func run(_ world: Script, provider: String, verifies: Bool) async {
   let registration = ClientRegistration(clientID: "APP", clientSecret: Secret("CANARY-APP"))
   do throws(Problem) {
     let engine = Einlass(
-      catalog: builtIn, store: world.store.accountStore, effects: world.effects)
+      catalog: .builtIn, store: world.store.accountStore, effects: world.effects)
     if verifies {
       _ = try await engine.verify(
         VerifyRequest(
@@ -54,10 +54,6 @@ private func run(_ world: Script, provider: String, verifies: Bool) async {
     check(!words.contains("CANARY"), "no problem shows a secret")
   }
 }
-
-private let builtIn: ProviderCatalog = {
-  do { return try ProviderCatalog.builtIn() } catch { preconditionFailure("no catalogue") }
-}()
 
 extension ScriptedStore {
   /// A store with one account whose credential comes by reverse auth.

@@ -15,7 +15,7 @@ func fuzzDispatcher(_ input: [UInt8]) {
   configuration.users.stretching = ScryptParameters(cost: 16, blockSize: 1, parallelism: 1)
   let server = Server(
     .init(
-      catalog: catalog, store: MemoryAccountStore.make(),
+      catalog: .builtIn, store: MemoryAccountStore.make(),
       audit: MemoryAccountStore.makeAuditLines(), files: noFiles,
       overlay: MemoryAccountStore.makeProviderOverlay(), effects: .offline,
       configuration: configuration, version: "fuzz"))
@@ -47,10 +47,6 @@ private let noFiles = AccountsFiles(
   write: { _, _, _ throws(Problem) in throw nowhere },
   read: { _ throws(Problem) in throw nowhere })
 private let nowhere = Problem(.accountStoreFailure, "There are no files here.")
-
-private let catalog: ProviderCatalog = {
-  do { return try ProviderCatalog.builtIn() } catch { preconditionFailure("no catalogue") }
-}()
 
 private func serve(_ input: [UInt8], _ server: Server) -> (Int32, [UInt8]) {
   do {

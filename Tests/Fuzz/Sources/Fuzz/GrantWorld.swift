@@ -96,7 +96,7 @@ enum GrantWorld {
       let described = try ServerMetadata(try JSONReader.read(Array(metadata.utf8)), issuer: issuer)
       let op = JSONValue.object(described.descriptor(id: "op", name: "OP"))
       let words: JSONValue = ["providers": [try JSONReader.read(Array(bound.utf8)), op]]
-      return try .builtIn().overlaid(by: ProviderCatalog(json: words.bytes()))
+      return try .builtIn.overlaid(by: ProviderCatalog(json: words.bytes()))
     } catch { preconditionFailure("no catalogue: \(error)") }
   }()
 }
