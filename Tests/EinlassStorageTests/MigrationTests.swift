@@ -100,8 +100,10 @@ struct MigrationTests {
     _ = try home.store().add(.example(), .usual)
     if let change { try SQLiteTool(path: home.database).run("ALTER TABLE account \(change)") }
     let file = try SQLiteConnection(path: home.database, access: .readOnly)
-    let isKnown = try StoreCheck.fingerprint(of: file) == Migrations.released.fingerprint
-    #expect(isKnown == (change == nil))
+    let fingerprint = try StoreCheck.fingerprint(of: file)
+    #expect(
+      (fingerprint == Migrations.released.fingerprint) == (change == nil),
+      "0x\(String(fingerprint, radix: 16))")
     // A store of another version of SQLite.
     var unknown = Migrations.released
     unknown.fingerprint = 0
