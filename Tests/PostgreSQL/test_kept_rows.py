@@ -10,7 +10,6 @@ import pytest
 
 from machines import Fleet
 from rotation import EINLASS
-from wire import Wire, socket_of
 
 pytestmark = pytest.mark.usefixtures("built")
 CONTROL = os.environ.get("EINLASS_CONTROL", str(EINLASS).removesuffix("einlass") + "einlassctl")
@@ -63,20 +62,3 @@ def test_a_refresh_token_of_a_store_that_has_gone_is_not_spent(shared, take_away
         assert len(fleet.provider.requests) == before
     finally:
         fleet.close()
-
-
-def test_the_transaction_of_a_read_ends_with_the_next_one_or_soon_after(shared):
-    with Wire(socket_of(shared)) as wire:
-        fleet = Fleet(shared, "ended", 1, reaching=wire.parameters)
-        try:
-            account, _ = fleet.add()
-            reading = ("out", b"READ ONLY")
-            together = wire.trap(reading, ("out", b"COMMIT; BEGIN"))
-            # Reads the access, then the credential, then takes the lease.
-            assert "result" in fleet.processes[0].call("credentials.get", account=account, forceRefresh=True)
-            together.wait()
-            alone = wire.trap(reading, ("out", b"COMMIT; \0"))
-            assert "result" in fleet.grow(1)[0].call("accounts.list")
-            alone.wait()
-        finally:
-            fleet.close()

@@ -156,7 +156,10 @@ def test_a_descriptor_that_cannot_be_read_is_not_announced(tmp_path):
         file = tmp_path / "store.providers.json"
         for number, change in enumerate([{"flows": [{"kind": "unknown"}]}, {}]):
             other = {**DESCRIPTOR, "id": f"forge-{number}", **change}
-            file.write_text(json.dumps({"providers": [DESCRIPTOR, other]}))
+            # In one step, because the ring of the last change may still come.
+            new = tmp_path / "new"
+            new.write_text(json.dumps({"providers": [DESCRIPTOR, other]}))
+            new.rename(file)
             # The watch rings at a change by any einlass.
             add(settings, f"ada-{number}")
             editor.told("accounts.changed")

@@ -29,10 +29,6 @@ internal import EinlassSystem
   /// Where a reading transaction keeps its results, and finds those of earlier ones.
   var keeping: KeptRows.Transaction?
   private(set) var isUsable = true
-  /// When the end of a reading transaction is sent that no other statements have taken along.
-  private var endOfReading: Deadline?
-  /// Whether a thread is about to call `sendEndOfReading`.
-  var hasThreadForEnd = false
 
   var path: String { address.text }
 
@@ -187,22 +183,10 @@ extension PostgresConnection {
       "42501", "permission denied for schema \(address.schema)", address)
   }
 
-  static let readingMilliseconds = 5
-
-  /// Ends a reading transaction with the next statements, which saves a request. Without others it
-  /// is ended by `sendEndOfReading`.
+  /// Ends a reading transaction without waiting for the server.
   func endReading() {
     end()
-    endOfReading = Deadline(milliseconds: Self.readingMilliseconds)
-  }
-
-  /// Ends a reading transaction if its time has come, without waiting for the server. Returns
-  /// whether it is still to be ended.
-  func sendEndOfReading() -> Bool {
-    guard let end = endOfReading else { return false }
-    guard end.millisecondsLeft == 0 else { return true }
-    send(script: "")
-    return false
+    send(script: "COMMIT")
   }
 
   /// Commits, and tells other machines the new revision. Throws `unreachable` if the answer is
@@ -238,7 +222,7 @@ extension PostgresConnection {
   /// Sends statements without waiting for their end. A failure remains unnoticed.
   func send(script: String) {
     let limit = max(1, deadline.millisecondsLeft)
-    if unsafe cpostgres_send(connection, endingReading(script), limit) == 0 { isUsable = false }
+    if unsafe cpostgres_send(connection, script, limit) == 0 { isUsable = false }
   }
 
   /// Returns a text as a value in a script. No character of it is read as SQL.
@@ -285,14 +269,7 @@ extension PostgresConnection {
     return result.rows
   }
 
-  /// Returns a script that ends the last reading transaction first.
-  private func endingReading(_ script: String) -> String {
-    defer { endOfReading = nil }
-    return endOfReading == nil ? script : "COMMIT; \(script)"
-  }
-
   private func rows(_ sql: String, _ values: [SQLValue]) throws(Problem) -> [[SQLValue]] {
-    if endOfReading != nil { send(script: "") }
     var types: [UInt32] = []
     var lengths: [Int32] = []
     var bytes: [UInt8] = []
@@ -324,7 +301,7 @@ extension PostgresConnection {
 
   private func answer(running sql: String) throws(Problem) -> PostgresAnswer {
     let limit = max(1, deadline.millisecondsLeft)
-    return try unsafe answer(cpostgres_run(connection, endingReading(sql), limit))
+    return try unsafe answer(cpostgres_run(connection, sql, limit))
   }
 
   private func answer(_ result: OpaquePointer?) throws(Problem) -> PostgresAnswer {

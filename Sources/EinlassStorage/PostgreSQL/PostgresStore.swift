@@ -56,35 +56,12 @@ final class PostgresStore: SharedStore {
           }
           let result = try body(OpenStore(connection: connection, keys: keys))
           connection.endReading()
-          endReadingSoon(connection)
           return result
         } catch {
           connection.rollBack()
           throw error
         }
       }
-    }
-  }
-
-  /// Starts a thread that ends the reading transaction unless other statements come at once.
-  private func endReadingSoon(_ connection: PostgresConnection) {
-    guard !connection.hasThreadForEnd else { return }
-    connection.hasThreadForEnd = true
-    do throws(SystemError) {
-      try WorkThread.start("einlass-commit") { [self] in
-        var isOpen = true
-        while isOpen {
-          BootTime.pause(milliseconds: Int32(PostgresConnection.readingMilliseconds))
-          isOpen = opened.withLock { opened in
-            let isOpen = opened?.sendEndOfReading() ?? false
-            opened?.hasThreadForEnd = isOpen
-            return isOpen
-          }
-        }
-      }
-    } catch {
-      connection.hasThreadForEnd = false
-      connection.send(script: "")
     }
   }
 

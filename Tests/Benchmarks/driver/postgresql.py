@@ -78,8 +78,6 @@ NEEDED = ["meta", "account", "access", "meta", "credentials", "lease", "begun re
 
 def name_of(statement):
     """Returns a short name of a statement: its verb, and its first table or its last word."""
-    if statement.startswith("COMMIT; "):
-        return name_of(statement.removeprefix("COMMIT; ") or "COMMIT").replace("BEGIN", "COMMIT, BEGIN", 1)
     verb = "BEGIN, SELECT" if statement.startswith("BEGIN") else statement.split(" ")[0]
     table = re.search(r'(?:INTO|UPDATE|FROM) (?:"\w+"\.)?(\w+)', statement)
     if "count(*)" in statement:
