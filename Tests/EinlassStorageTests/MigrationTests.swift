@@ -20,6 +20,28 @@ struct MigrationTests {
   private static let addColumn =
     "ALTER TABLE account ADD COLUMN generation INTEGER NOT NULL DEFAULT 0"
 
+  /// Makes a store of schema 1.
+  private static func firstStore(in home: StoreHome) throws -> OpenFile {
+    var first = Migrations.released
+    first.steps = Array(first.steps.prefix(1))
+    first.columns["access_grant"]?.subtract(["includes", "accounts", "title"])
+    first.columns["account"]?.subtract(["email_verified", "reported"])
+    first.columns["credential"]?.subtract([
+      "generation", "refused", "resource", "proof_key", "id_token_former", "assertion_source",
+      "bound_trust",
+    ])
+    let newTables = [
+      "preference", "registration", "change", "login_refusal", "server_setting", "user",
+      "user_identity", "user_password", "current_user", "pending_credential",
+    ]
+    for table in newTables { first.columns[table] = nil }
+    let location = StoreLocation(directory: home.directory, keyDirectory: home.keyDirectory)
+    let opening = StoreOpening(
+      location: location, keys: KeySource(.usual, location: location), migrations: first)
+    return try #require(
+      try opening.openExclusive(by: AccountStore.Patience.usual.deadline, makesStore: true))
+  }
+
   private func open(_ home: StoreHome, _ migrations: Migrations) throws -> OpenFile? {
     let location = StoreLocation(directory: home.directory, keyDirectory: home.keyDirectory)
     return try StoreOpening(
@@ -63,24 +85,7 @@ struct MigrationTests {
     throws
   {
     let home = try StoreHome()
-    var first = Migrations.released
-    first.steps = Array(first.steps.prefix(1))
-    first.columns["access_grant"]?.subtract(["includes", "accounts", "title"])
-    first.columns["account"]?.subtract(["email_verified", "reported"])
-    first.columns["credential"]?.subtract([
-      "generation", "refused", "resource", "proof_key", "id_token_former", "assertion_source",
-      "bound_trust",
-    ])
-    let newTables = [
-      "preference", "registration", "change", "login_refusal", "server_setting", "user",
-      "user_identity", "user_password", "current_user", "pending_credential",
-    ]
-    for table in newTables { first.columns[table] = nil }
-    let location = StoreLocation(directory: home.directory, keyDirectory: home.keyDirectory)
-    let opening = StoreOpening(
-      location: location, keys: KeySource(.usual, location: location), migrations: first)
-    let old = try #require(
-      try opening.openExclusive(by: AccountStore.Patience.usual.deadline, makesStore: true))
+    let old = try Self.firstStore(in: home)
     try old.file.run(
       "INSERT INTO access_grant VALUES ('editor', 'example', 'granted', '', NULL, 7)")
     #expect(try old.file.pragma("user_version") == 1)
@@ -88,8 +93,17 @@ struct MigrationTests {
     let grant = AccessGrant(
       application: "editor", provider: "example", state: .granted, changedAt: 7)
     #expect(try home.store().snapshot(.usual).grants == [grant])
-    let migrated = try #require(try open(home, .released))
-    #expect(try StoreCheck.fingerprint(of: migrated.file) == Migrations.released.fingerprint)
+  }
+
+  @Test func `A migrated store has the statements of a new one`() throws {
+    let (old, new) = (try StoreHome(), try StoreHome())
+    try Self.firstStore(in: old).release()
+    _ = try new.store().add(.example(), .usual)
+    let fingerprints = try [old, new].map { home in
+      let store = try #require(try open(home, .released))
+      return try StoreCheck.fingerprint(of: store.file)
+    }
+    #expect(fingerprints[0] == fingerprints[1])
   }
 
   @Test(arguments: [nil, "ADD COLUMN later TEXT", "DROP COLUMN avatar"])
@@ -101,9 +115,15 @@ struct MigrationTests {
     if let change { try SQLiteTool(path: home.database).run("ALTER TABLE account \(change)") }
     let file = try SQLiteConnection(path: home.database, access: .readOnly)
     let fingerprint = try StoreCheck.fingerprint(of: file)
-    #expect(
-      (fingerprint == Migrations.released.fingerprint) == (change == nil),
-      "0x\(String(fingerprint, radix: 16))")
+    let version = try file.first("SELECT sqlite_version()") { row throws(Problem) in
+      try row.text(0)
+    }
+    // Other versions may write the statement of ALTER TABLE differently.
+    if change != nil || version?.hasPrefix("3.40.") == true {
+      #expect(
+        (fingerprint == Migrations.released.fingerprint) == (change == nil),
+        "0x\(String(fingerprint, radix: 16))")
+    }
     // A store of another version of SQLite.
     var unknown = Migrations.released
     unknown.fingerprint = 0

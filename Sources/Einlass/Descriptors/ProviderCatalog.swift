@@ -18,7 +18,7 @@ public struct ProviderCatalog: Sendable, Equatable {
     }
   }
 
-  /// `nil` for those of the built-in catalogue.
+  /// The entries; `nil` stands for those of the built-in catalogue.
   private var ownEntries: [CatalogEntry]? = []
   private(set) var entries: [CatalogEntry] {
     get { ownEntries ?? Self.builtInEntries }
@@ -43,8 +43,8 @@ public struct ProviderCatalog: Sendable, Equatable {
 
   public static let none = ProviderCatalog()
 
-  /// The built-in catalogue. It is read on first use, because many processes end without one, and a
-  /// provider's descriptor on first use of the provider.
+  /// The built-in catalogue. It is read on first use, because many processes need no provider. A
+  /// descriptor is read when its provider is first used.
   public static let builtIn = {
     var catalog = ProviderCatalog()
     catalog.ownEntries = nil

@@ -31,7 +31,7 @@ struct Migrations: Sendable {
   }
 
   static let released = Migrations(
-    steps: releasedSteps, columns: releasedColumns, fingerprint: 0x9031_DED6_44AC_844A)
+    steps: releasedSteps, columns: releasedColumns, fingerprint: 0x50B1_E039_33EA_8D75)
 
   private static let releasedSteps: [[String]] = [
     [

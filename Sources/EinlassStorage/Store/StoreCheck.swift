@@ -52,13 +52,17 @@ enum StoreCheck {
 
   /// Returns a hash of the statements that have made the tables.
   static func fingerprint(of connection: SQLiteConnection) throws(Problem) -> UInt64 {
-    let statements = try connection.first(
-      "SELECT group_concat(sql, ';') FROM sqlite_schema WHERE type = 'table'"
-    ) { row throws(Problem) in try row.text(0) }
     // FNV-1a. A chosen collision gains nothing, because its author could change the rows instead.
-    return (statements ?? "").utf8.reduce(0xCBF2_9CE4_8422_2325) {
-      ($0 ^ UInt64($1)) &* 0x100_0000_01B3
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    try connection.each(
+      "SELECT sql FROM sqlite_schema WHERE type = 'table' ORDER BY rowid", []
+    ) { row throws(Problem) in
+      for byte in (try row.optionalText(0) ?? "").utf8 {
+        hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3
+      }
+      return true
     }
+    return hash
   }
 
   private static func columns(
