@@ -181,6 +181,8 @@ extension Server {
         self?.added.refresh()
         self?.finishRenewals()
       }
+      // Another process may have added a provider before the watch began.
+      added.refreshBeforeUse()
     }
     if frontEnd.wantsNetworkNotifications { network.watch(by: peer.watch) }
     finishRenewals()
