@@ -214,8 +214,16 @@ class Standby(Cluster):
         self.write("standby.signal", "")
 
     def wait_until_streaming(self):
+        self.wait_until("state = 'streaming'")
+
+    def wait_until_caught_up(self):
+        """Waits until the standby has all that the primary has written until now."""
+        end = self.primary.sql("SELECT pg_current_wal_flush_lsn()", database="postgres")[0][0]
+        self.wait_until(f"replay_lsn >= '{end}'")
+
+    def wait_until(self, condition):
         deadline = time.monotonic() + PATIENCE
-        ask = f"SELECT state FROM pg_stat_replication WHERE application_name = '{self.name}'"
-        while self.primary.sql(ask, database="postgres") != [("streaming",)]:
+        ask = f"SELECT 1 FROM pg_stat_replication WHERE application_name = '{self.name}' AND {condition}"
+        while self.primary.sql(ask, database="postgres") != [("1",)]:
             assert time.monotonic() < deadline, "the standby does not follow"
             time.sleep(0.05)

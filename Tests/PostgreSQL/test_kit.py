@@ -97,6 +97,7 @@ def test_a_standby_without_synchronous_commit_loses_the_last_commit(start_cluste
                 primary.set(synchronous_standby_names="*")
                 primary.reload()
             primary.sql("INSERT INTO kit VALUES (1)")
+            standby.wait_until_caught_up()
             between.freeze()
             last = subprocess.Popen(["psql", "-Xq", "-d", primary.address(role="postgres"), "-c", "INSERT INTO kit VALUES (2)"],
                                     stderr=subprocess.PIPE, text=True)
