@@ -136,6 +136,18 @@ def guest(shared):
     shared.sql("DROP OWNED BY guest", "DROP ROLE guest")
 
 
+def test_the_texts_of_a_credential_are_not_read_as_sql(shared, fleet):
+    process = fleet("texts").processes[0]
+    client, scope = "it's \\ ?1 \"$1\"; DROP TABLE account; --", "a'b?2"
+    credential = {"type": "oauth2", "token": "at", "clientId": client, "scopes": [scope]}
+    answer = process.call("accounts.add", provider="rotating", username="ada", credential=credential)
+    account = answer["result"]["account"]
+    columns = ", ".join(f"encode(convert_to({name}, 'UTF8'), 'hex')" for name in ("client_id", "scopes"))
+    rows = shared.sql(f"SELECT {columns} FROM credential", schema="einlass_texts")
+    assert rows == [(client.encode().hex(), f"{scope}\n".encode().hex())]
+    assert [found["account"] for found in process.call("accounts.list")["result"]["accounts"]] == [account]
+
+
 def test_a_role_that_may_not_make_a_schema_is_told_so(guest, fleet):
     machines = fleet("unmade", 0, address=guest.address("unmade", role="guest"))
     machines.processes = [machines.spawn()]

@@ -29,6 +29,8 @@ internal import EinlassSystem
   /// Where a reading transaction keeps its results, and finds those of earlier ones.
   var keeping: KeptRows.Transaction?
   private(set) var isUsable = true
+  /// The script of the statements that go with the next message.
+  private var queued = ""
 
   var path: String { address.text }
 
@@ -126,6 +128,11 @@ extension PostgresConnection {
     for row in rows { guard try body(PostgresRow(path: path, values: row)) else { return } }
   }
 
+  func runByCommit(_ sql: String, _ values: [SQLValue]) throws(Problem) {
+    queued += Self.script(sql, values) + "; "
+    if queued.utf8.count > 1 << 16 { try run(script: "") }
+  }
+
   /// Begins a transaction. Returns `nil`, without one, if there is no store.
   func begin(_ kind: Kind, by deadline: Deadline) throws(Problem) -> Meta? {
     self.deadline = deadline
@@ -202,6 +209,7 @@ extension PostgresConnection {
   /// Ends a transaction without its changes.
   func rollBack() {
     end()
+    queued = ""
     guard isUsable else { return }
     if (try? answer(running: "ROLLBACK")) == nil { isUsable = false }
   }
@@ -270,6 +278,8 @@ extension PostgresConnection {
   }
 
   private func rows(_ sql: String, _ values: [SQLValue]) throws(Problem) -> [[SQLValue]] {
+    // A message with parameters has one statement.
+    if !queued.isEmpty { try run(script: "") }
     var types: [UInt32] = []
     var lengths: [Int32] = []
     var bytes: [UInt8] = []
@@ -293,6 +303,27 @@ extension PostgresConnection {
     return result.rows
   }
 
+  /// Returns the statement with its values in place of `?1`.
+  private static func script(_ sql: String, _ values: [SQLValue]) -> String {
+    var parts = sql.split(separator: "?", omittingEmptySubsequences: false)[...]
+    var script = String(parts.removeFirst())
+    for part in parts {
+      let number = part.prefix { ("0"..."9").contains($0) }
+      if let index = Int(number) { script += literal(values[index - 1]) }
+      script += part.dropFirst(number.count)
+    }
+    return script
+  }
+
+  private static func literal(_ value: SQLValue) -> String {
+    switch value {
+    case .null: "NULL"
+    case .integer(let number): "\(number)"
+    case .text(let text): literal(text)
+    case .blob(let bytes): "decode('\(Hexadecimal.encode(bytes))', 'hex')"
+    }
+  }
+
   /// Returns the statement with `$1` in place of `?1`.
   private static func numbered(_ sql: String) -> String {
     String(
@@ -301,7 +332,9 @@ extension PostgresConnection {
 
   private func answer(running sql: String) throws(Problem) -> PostgresAnswer {
     let limit = max(1, deadline.millisecondsLeft)
-    return try unsafe answer(cpostgres_run(connection, sql, limit))
+    let script = queued + sql
+    queued = ""
+    return try unsafe answer(cpostgres_run(connection, script, limit))
   }
 
   private func answer(_ result: OpaquePointer?) throws(Problem) -> PostgresAnswer {

@@ -95,17 +95,21 @@ extension Database {
 
   /// Adds the row or replaces the one with the same account, client id and resource.
   func put(_ row: CredentialRow) throws(Problem) {
-    try run(
-      CredentialRow.upsert, .text(row.account), .text(row.clientID), .text(row.resource),
-      .text(row.role.rawValue), .text(row.kind.rawValue), .text(TextList.text(row.boundOrigins)),
-      .text(row.boundClientID), .text(row.boundFlowKind), .blob(row.binding),
-      .optional(row.tokenType), .optional(row.scopes.map(TextList.text)), .optional(row.expiresAt),
-      .optional(row.cells[.token]), .optional(row.cells[.tokenSecret]),
-      .optional(row.cells[.refreshToken]), .optional(row.cells[.idToken]),
-      .optional(row.cells[.clientSecret]), .optional(row.cells[.proofKey]),
-      .integer(row.generation), .integer(row.isRefused ? 1 : 0),
-      .integer(row.hasFormerIDToken ? 1 : 0), .optional(row.assertionSource),
-      .optional(row.boundTrust))
+    try runByCommit(
+      CredentialRow.upsert,
+      [
+        .text(row.account), .text(row.clientID), .text(row.resource),
+        .text(row.role.rawValue), .text(row.kind.rawValue), .text(TextList.text(row.boundOrigins)),
+        .text(row.boundClientID), .text(row.boundFlowKind), .blob(row.binding),
+        .optional(row.tokenType), .optional(row.scopes.map(TextList.text)),
+        .optional(row.expiresAt),
+        .optional(row.cells[.token]), .optional(row.cells[.tokenSecret]),
+        .optional(row.cells[.refreshToken]), .optional(row.cells[.idToken]),
+        .optional(row.cells[.clientSecret]), .optional(row.cells[.proofKey]),
+        .integer(row.generation), .integer(row.isRefused ? 1 : 0),
+        .integer(row.hasFormerIDToken ? 1 : 0), .optional(row.assertionSource),
+        .optional(row.boundTrust),
+      ])
   }
 
   /// Returns the generation of each credential of an account, by its place.

@@ -31,6 +31,9 @@ protocol Database: AnyObject {
   func each(
     _ sql: String, _ values: [SQLValue], _ body: (any Row) throws(Problem) -> Bool
   ) throws(Problem)
+  /// Runs a statement at the latest with COMMIT, which saves a request to a server. A later
+  /// statement may throw its problem.
+  func runByCommit(_ sql: String, _ values: [SQLValue]) throws(Problem)
 }
 
 /// A row of a result. Columns count from 0.
@@ -77,6 +80,10 @@ extension Row {
 extension Database {
   /// Runs a statement and ignores its rows.
   func run(_ sql: String, _ values: SQLValue...) throws(Problem) {
+    try each(sql, values) { _ in true }
+  }
+
+  func runByCommit(_ sql: String, _ values: [SQLValue]) throws(Problem) {
     try each(sql, values) { _ in true }
   }
 
