@@ -158,6 +158,7 @@ def test_a_descriptor_that_cannot_be_read_is_not_announced(tmp_path):
             other = {**DESCRIPTOR, "id": f"forge-{number}", **change}
             # In one step, because the ring of the last change may still come.
             new = tmp_path / "new"
+            new.touch(0o600)
             new.write_text(json.dumps({"providers": [DESCRIPTOR, other]}))
             new.rename(file)
             # The watch rings at a change by any einlass.
