@@ -128,6 +128,24 @@ def test_the_database_has_no_secret_in_the_clear(shared, fleet):
     assert "grace" in text and "rotating" in text
 
 
+def test_a_refused_credential_leaves_no_account_and_no_secret_in_the_log(shared, fleet):
+    process = fleet("full").processes[0]
+    add(process)
+    shared.sql("CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
+               "$$ BEGIN RAISE 'no space' USING ERRCODE = '53100'; END $$",
+               "CREATE TRIGGER refuse BEFORE INSERT ON credential FOR EACH ROW EXECUTE FUNCTION refuse()",
+               schema="einlass_full")
+    assert detail(add(process, "bob")) == "full"
+    assert names(process) == ["ada"]
+    shared.sql("DROP TRIGGER refuse ON credential", schema="einlass_full")
+    # The control: the connection works, and the log has the statement.
+    assert "result" in add(process, "bob") and names(process) == ["ada", "bob"]
+    log = (shared.folder / "log").read_text()
+    assert "INSERT INTO credential" in log
+    for secret in ("k3y-of-ada", "s3cret-of-ada", "client-s3cret"):
+        assert secret not in log and secret.encode().hex() not in log, "a secret"
+
+
 @pytest.fixture
 def guest(shared):
     """A role that may connect and no more."""

@@ -32,7 +32,7 @@ protocol Database: AnyObject {
     _ sql: String, _ values: [SQLValue], _ body: (any Row) throws(Problem) -> Bool
   ) throws(Problem)
   /// Runs a statement at the latest with COMMIT, which saves a request to a server. A later
-  /// statement may throw its problem.
+  /// statement may throw its problem. `changes` and `countChanges` may leave it out.
   func runByCommit(_ sql: String, _ values: [SQLValue]) throws(Problem)
 }
 
