@@ -153,7 +153,7 @@ public final class Server: Sendable {
       sharedSnapshot.forget()
       // The watch rings before a request that another process's change has led to.
       guard !changes.isComplete else { return }
-      if session.frontEnd.hearsOfChanges { added.refresh() } else { added.refreshBeforeUse() }
+      if session.hearsOfChanges { added.refresh() } else { added.refreshBeforeUse() }
       changes.look()
     }
     let methods = methods

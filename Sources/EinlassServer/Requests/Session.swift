@@ -18,13 +18,16 @@ final class Session: Sendable {
     /// logged.
     var registrations: ByteKeyed<ClientRegistration> = [:]
     var isInitialized = false
-
-    var hearsOfChanges: Bool { isInitialized && wantsChangeNotifications }
   }
 
   private let state = Lock(FrontEnd())
 
   var frontEnd: FrontEnd { state.withLock { $0 } }
+
+  /// Asked before each request, so it copies nothing.
+  var hearsOfChanges: Bool {
+    state.withLock { $0.isInitialized && $0.wantsChangeNotifications }
+  }
 
   /// Stores the description from `initialize`.
   func initialize(_ frontEnd: FrontEnd) {

@@ -128,7 +128,7 @@ extension Announcer {
 
   /// Announces changes of providers; `nil` if any may have changed.
   func announceProviders(_ changes: [AddedProviders.Change]?) {
-    guard changes?.isEmpty != true, session.frontEnd.hearsOfChanges else { return }
+    guard changes?.isEmpty != true, session.hearsOfChanges else { return }
     let isListed = (changes?.count ?? .max) <= StoreChanges.limit
     let listed = (isListed ? changes ?? [] : []).map { (provider, change) -> JSONValue in
       ["provider": .string(provider), "change": .string(change.rawValue)]
