@@ -70,12 +70,12 @@ struct EventLoop: ~Copyable {
       peer.options.willTakeRequests()
       processMessages()
       if let code = advance() { return code }
-      let isOwed = peer.output.pendingCount > 0
+      let isOwed = stage != .serving && peer.output.pendingCount > 0
       let status = peer.output.flush()
       if isBeyondHope(status) { continue }
       // Writing has made room. No other event reports waiting messages or a possible end.
       if hasMessages && status.pendingCount <= Limits.softOutputBytes { continue }
-      if stage != .serving && isOwed && status.pendingCount == 0 { continue }
+      if isOwed && status.pendingCount == 0 { continue }
       watch(status)
       poller.wait()
       if let code = react() { return code }

@@ -33,7 +33,7 @@ extension Server {
   /// The users of the front end's application.
   var users: Users {
     let rules = configuration.users
-    let application = session.frontEnd.application
+    let application = session.application
     return Users(
       UserDirectory(
         name: rules.isShared ? "" : application, application: application,
@@ -47,7 +47,7 @@ extension Server {
     let revision = (try? store.changes(nil, .none).revision) ?? 0
     let signedIn = current.map { user in
       StoreChanges.OfUser(
-        user: user.id, change: .signedIn, scope: session.frontEnd.application)
+        user: user.id, change: .signedIn, scope: session.application)
     }
     announcer.announceUsers(signedIn.map { [$0] } ?? [], revision)
   }

@@ -9,7 +9,8 @@ import Glibc
 /// header, and the sanitizer reports a race.
 @safe public final class Lock<State: ~Copyable>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-  private var state: State
+  // The mutex gives exclusive access, and the runtime's check of it would cost more than the mutex.
+  @exclusivity(unchecked) private var state: State
 
   /// Takes ownership of the state.
   public init(_ state: consuming sending State) {
@@ -17,7 +18,7 @@ import Glibc
     unsafe mutex.initialize(to: pthread_mutex_t())
     let result = unsafe pthread_mutex_init(mutex, nil)
     precondition(result == 0, "A mutex needs no resource that could run out.")
-    self.state = state
+    unsafe self.state = state
   }
 
   deinit {
@@ -32,7 +33,7 @@ import Glibc
   ) throws(Failure) -> Result {
     _ = unsafe pthread_mutex_lock(mutex)
     defer { _ = unsafe pthread_mutex_unlock(mutex) }
-    return try body(&state)
+    return try unsafe body(&state)
   }
 
   /// Runs the body with exclusive access, or returns `nil` if the lock is not free by the deadline.
@@ -43,6 +44,6 @@ import Glibc
       return nil
     }
     defer { _ = unsafe pthread_mutex_unlock(mutex) }
-    return try body(&state)
+    return try unsafe body(&state)
   }
 }

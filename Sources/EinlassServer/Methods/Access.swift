@@ -60,7 +60,7 @@ func accessSet(_ server: Server) -> Method {
         audience: params[.audience] ?? provider.defaultAudience, includes: params[.includes],
         title: ownTitle, changedAt: server.effects.now())
       let event = AuditEvent(
-        application: server.session.frontEnd.application, method: "access.set",
+        application: server.session.application, method: "access.set",
         provider: provider.id, includes: grant.includes, subject: application,
         state: grant.state.rawValue)
       return try server.decide(event, by: deadline) { patience throws(Problem) in
@@ -92,7 +92,7 @@ func accessReset(_ server: Server) -> Method {
     .immediate { params, _, deadline throws(RPCError) in
       let (application, provider) = try server.subject(of: params)
       let event = AuditEvent(
-        application: server.session.frontEnd.application, method: "access.reset",
+        application: server.session.application, method: "access.reset",
         provider: provider.id, subject: application)
       return try server.decide(event, by: deadline) { patience throws(Problem) in
         try server.store.resetGrant(application, provider.id, patience)
@@ -138,7 +138,7 @@ extension Server {
     prompts.personActed()
     do throws(Problem) {
       return (
-        params[.application] ?? session.frontEnd.application,
+        params[.application] ?? session.application,
         try catalog.provider(params[.provider])
       )
     } catch { throw RPCError(error) }

@@ -31,7 +31,7 @@ func accountsExport(_ server: Server) -> Method {
         if Task.isCancelled { throw .nothingDone }
         try server.audit.record(
           AuditEvent(
-            application: server.session.frontEnd.application, method: "accounts.export",
+            application: server.session.application, method: "accounts.export",
             count: Int64(exported.accounts)))
         try server.files.write(path, exported.bytes, replaces)
         return [

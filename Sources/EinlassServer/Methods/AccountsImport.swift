@@ -47,7 +47,7 @@ func accountsImport(_ server: Server) -> Method {
         }
         server.audit.note(
           AuditEvent(
-            application: server.session.frontEnd.application, method: "accounts.import",
+            application: server.session.application, method: "accounts.import",
             count: Int64(moved.entries.count)))
         var result = JSONObject(counts)
         let shown = results.flatMap { word in moved.entries.filter { $0.outcome.word == word } }

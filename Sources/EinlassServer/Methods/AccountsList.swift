@@ -17,7 +17,7 @@ func accountsList(_ server: Server) -> Method {
       ]),
       reasons: ["accountStoreFailure", "invalidCursor"]),
     .immediate { params, _, deadline throws(RPCError) in
-      let question = try AccountsQuestion(params, of: server.session.frontEnd.application)
+      let question = try AccountsQuestion(params, of: server.session.application)
       return try server.withStore(by: deadline) { patience throws(Problem) in
         try server.store.read(patience) { reader throws(Problem) in
           .object(try server.lastAccounts.page(question, reader, server.log))

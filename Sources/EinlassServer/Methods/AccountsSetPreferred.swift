@@ -12,7 +12,7 @@ func accountsSetPreferred(_ server: Server) -> Method {
       result: .object([.revision]),
       reasons: ["unknownProvider", "unknownAccount", "invalidChoice", "accountStoreFailure"]),
     .immediate { params, _, deadline throws(RPCError) in
-      let application = params[.application] ?? server.session.frontEnd.application
+      let application = params[.application] ?? server.session.application
       server.prompts.personActed()
       return try server.withStore(by: deadline) { patience throws(Problem) in
         let revision = try server.einlass.setPreferred(

@@ -42,7 +42,7 @@ func auditPrune(_ server: Server) -> Method {
             before: params[before], .init(until: deadline)))
         server.audit.note(
           AuditEvent(
-            application: server.session.frontEnd.application, method: "audit.prune",
+            application: server.session.application, method: "audit.prune",
             count: removed))
         return ["removed": JSONValue(removed)]
       } catch { throw RPCError(error) }

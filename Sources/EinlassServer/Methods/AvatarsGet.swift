@@ -28,7 +28,7 @@ func avatarsGet(_ server: Server) -> Method {
         let einlass = Einlass(
           catalog: server.catalog, store: server.store, effects: server.effects)
         let avatar = try await einlass.avatar(
-          of: params[.account], for: server.session.frontEnd.application)
+          of: params[.account], for: server.session.application)
         return .object(
           JSONObject(present: [
             "path": avatar.map { .string($0.path) },

@@ -58,7 +58,7 @@ func providersRemove(_ server: Server) -> Method {
         }
         server.audit.note(
           AuditEvent(
-            application: server.session.frontEnd.application, method: "providers.remove",
+            application: server.session.application, method: "providers.remove",
             provider: id))
         return ["registration": .bool(hadRegistration)]
       } catch { throw RPCError(error) }

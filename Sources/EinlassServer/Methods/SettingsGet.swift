@@ -29,7 +29,7 @@ func settingsGet(_ server: Server) -> Method {
       let provider = params[.provider]
       return try server.withStore(by: deadline) { patience throws(Problem) in
         let settings = try server.einlass.serverSettings(
-          of: server.session.frontEnd.application, at: provider, patience: patience)
+          of: server.session.application, at: provider, patience: patience)
         return .object(
           JSONObject(present: [
             "provider": .string(provider), "settings": settings.map { JSONValue($0) },

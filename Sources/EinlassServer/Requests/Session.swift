@@ -24,6 +24,9 @@ final class Session: Sendable {
 
   var frontEnd: FrontEnd { state.withLock { $0 } }
 
+  /// The application alone. It is asked for often, and a copy of the description is expensive.
+  var application: String { state.withLock { $0.application } }
+
   /// Asked before each request, so it copies nothing.
   var hearsOfChanges: Bool {
     state.withLock { $0.isInitialized && $0.wantsChangeNotifications }

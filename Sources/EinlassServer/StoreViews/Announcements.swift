@@ -114,7 +114,7 @@ extension Announcer {
   /// Announces the changes in the front end's directory.
   private func announceUsers(_ changes: StoreChanges, _ revision: Int64) {
     guard session.frontEnd.wantsUserNotifications else { return }
-    let application = session.frontEnd.application
+    let application = session.application
     let own = changes.users.filter { change in
       sameBytes(change.scope, application) || (sharesUsers && change.scope.isEmpty)
     }
