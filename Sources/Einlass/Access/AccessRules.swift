@@ -16,8 +16,8 @@ enum AccessRules {
     case problem(Problem)
   }
 
-  /// Checks access. A denial is reported first, then a missing account; only then is the person
-  /// asked.
+  /// Checks access. A denial is reported first, then an unsuitable named account, then a provider
+  /// without accounts; only then is the person asked.
   ///
   /// - Parameters:
   ///   - grant: the person's last decision; `nil` if there is none.
@@ -27,6 +27,9 @@ enum AccessRules {
     among choices: AccountChoices
   ) -> Access {
     if grant?.state == .denied { return .problem(.accessNotGranted(provider)) }
+    if case .failure(let problem)? = named(by: request, at: provider, among: choices) {
+      return .problem(problem)
+    }
     guard choices.hasAccounts else { return .problem(.noSystemAccount(provider)) }
     let permissions = provider.permissions(asked: request.permissions)
     let audience = request.audience ?? provider.defaultAudience
@@ -65,10 +68,10 @@ enum AccessRules {
   static func choice(
     _ request: PerformRequest, at provider: Provider, among choices: AccountChoices
   ) -> Choice {
-    if let id = request.account {
-      guard let named = choices.named else { return .problem(.unknownAccount(id, provider.id)) }
-      return sameBytes(named.provider, provider.id)
-        ? .use(named, by: .account) : .problem(.invalidChoice(provider, id))
+    switch named(by: request, at: provider, among: choices) {
+    case .success(let account)?: return .use(account, by: .account)
+    case .failure(let problem)?: return .problem(problem)
+    case nil: break
     }
     guard let first = choices.first else { return .problem(.noSystemAccount(provider)) }
     let isOnlyOne = choices.lastUsed.count == 1 || provider.hasOneAccount
@@ -79,6 +82,16 @@ enum AccessRules {
       if let preferred = choices.preferred { return .use(preferred, by: .preferred) }
     }
     return .ask(provider.hasOneAccount ? .confirmAccount(first) : selection(of: choices))
+  }
+
+  /// Returns the account that the request names; `nil` if it names none.
+  private static func named(
+    by request: PerformRequest, at provider: Provider, among choices: AccountChoices
+  ) -> Result<Account, Problem>? {
+    guard let id = request.account else { return nil }
+    guard let account = choices.named else { return .failure(.unknownAccount(id, provider.id)) }
+    return sameBytes(account.provider, provider.id)
+      ? .success(account) : .failure(.invalidChoice(provider, id))
   }
 
   /// Returns the decision to store. More rights for accounts with access are added to the former

@@ -172,14 +172,14 @@ extension Einlass {
     let maySignIn = request.signsInIfNeeded && request.isInteractive
     let revision = maySignIn ? try store.revision() : nil
     let problem: Problem
-    switch try await attempt(request, asking: asker) {
+    switch try await attempt(request, asking: asker, maySignIn: maySignIn) {
     case .success(let result): return result
     case .failure(let failure): problem = failure
     }
     guard maySignIn, var signIn = request.signIn else {
       throw problem.withSignInHint(at: try catalog.provider(request.provider))
     }
-    signIn.account = problem.account
+    signIn.account = problem.account ?? request.account
     return try await signInOnce(signIn, asking: asker) { () throws(Problem) in
       guard try store.revision() != revision else { return nil }
       guard case .success(let result) = try await attempt(request, asking: asker) else {
@@ -198,12 +198,14 @@ extension Einlass {
 
   /// Runs the request. A failure is a problem that a sign-in solves; other problems are thrown.
   private func attempt(
-    _ request: PerformRequest, asking asker: Asker
+    _ request: PerformRequest, asking asker: Asker, maySignIn: Bool = false
   ) async throws(Problem) -> Result<PerformResult, Problem> {
     do throws(Problem) { return .success(try await run(request, asking: asker)) } catch {
       let provider = try catalog.provider(request.provider)
       let error = store.problem(error, at: provider, by: request.registration)
-      guard error.isMended(bySigningInAt: provider, asking: asker.kinds) else { throw error }
+      // A sign-in that this request asks for says itself which prompts cannot be shown.
+      let kinds = maySignIn ? Set(Prompt.Kind.allCases) : asker.kinds
+      guard error.isMended(bySigningInAt: provider, asking: kinds) else { throw error }
       return .failure(error)
     }
   }

@@ -80,6 +80,25 @@ struct AccessRulesTests {
   }
 
   @Test(
+    "An unsuitable named account is reported before any question and any sign-in",
+    arguments: [
+      (nil, nil, false, "unknownAccount"), (nil, nil, true, "unknownAccount"),
+      (nil, "other", false, "invalidChoice"), (.granted, "other", true, "invalidChoice"),
+      (.denied, nil, false, "accessNotGranted"), (nil, "twitter", true, "ask grantAccess"),
+      (.granted, "twitter", true, "granted"),
+    ] as [(AccessGrant.State?, String?, Bool, String)])
+  func unsuitableAccount(
+    state: AccessGrant.State?, provider: String?, hasAccounts: Bool, expected: String
+  ) {
+    let named = provider.map { Sample.account("u0", $0) }
+    let request = request { $0.account = Account.ID(rawValue: "a_u0") }
+    let access = AccessRules.access(
+      request, at: Self.many, grant: state.map { grant($0) },
+      among: AccountChoices(named: named, hasAccounts: hasAccounts))
+    #expect(word(access) == expected)
+  }
+
+  @Test(
     "One account is confirmed or used, and several are offered",
     arguments: [
       (PerformRequest.Selection.always, 1, false, "select u0", "confirm u0"),
