@@ -42,16 +42,16 @@ extension Server {
       usersSignIn(self).unlocking(self, if: { !$0.signsInAtProvider }).configured(self),
       usersLink(self).unlocking(self, if: { !$0.signsInAtProvider }).configured(self),
       usersReauthenticate(self).unlocking(self, if: { !$0.signsInAtProvider }).configured(self),
-      usersCreate(self).unlocking(self),
-      usersSignInWithPassword(self).unlocking(self),
-      usersUpdate(self).unlocking(self),
-      usersCurrent(self),
-      usersList(self),
-      usersProvidersForEmail(self),
+      usersCreate(self).unlocking(self).configured(self),
+      usersSignInWithPassword(self).unlocking(self).configured(self),
+      usersUpdate(self).unlocking(self).configured(self),
+      usersCurrent(self).configured(self),
+      usersList(self).configured(self),
+      usersProvidersForEmail(self).configured(self),
       usersUnlink(self).unlocking(self).configured(self),
-      usersSignOut(self).unlocking(self),
-      usersDelete(self).unlocking(self),
-      storeAddKeySlot(self).unlocking(self),
+      usersSignOut(self).unlocking(self).configured(self),
+      usersDelete(self).unlocking(self).configured(self),
+      storeAddKeySlot(self).unlocking(self).configured(self),
       storeRemoveKeySlot(self),
       auditList(self),
       auditPrune(self),
@@ -97,9 +97,14 @@ extension Method {
   }
 
   /// Returns the same method, refused while the configuration is invalid. Otherwise a request could
-  /// reach a provider at an address that the configuration replaces.
+  /// reach a provider at an address that the configuration replaces, use other rules for users, or
+  /// make a store with another key.
   fileprivate func configured(_ server: Server) -> Method {
-    guard let problem = server.configurationProblem else { return self }
-    return Method(descriptor, .urgent { _, _ throws(RPCError) in throw RPCError(problem) })
+    var method = self
+    let reason = "authenticatorUnconfigured"
+    if !descriptor.reasons.contains(reason) { method.descriptor.reasons.append(reason) }
+    guard let problem = server.configurationProblem else { return method }
+    method.handler = .urgent { _, _ throws(RPCError) in throw RPCError(problem) }
+    return method
   }
 }

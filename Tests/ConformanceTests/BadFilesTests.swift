@@ -191,6 +191,34 @@ import Testing
     #expect(try String(contentsOfFile: file, encoding: .utf8) == text)
   }
 
+  @Test func `With a bad configuration no user, no key and no store is made`() throws {
+    let folder = try TemporaryFolder()
+    for (text, code) in [
+      (#"{"users": {"directory": "shard"}}"#, Int64(1006)),
+      (#"{"users": {"directory": "shared"}, "prompter": ["relative"]}"#, 1006),
+      // The negative control.
+      (#"{"users": {"directory": "shared"}}"#, nil),
+    ] {
+      let file = try folder.file("config.json", text)
+      let front = try FrontEnd(Self.options(folder) + ["--config", file])
+      defer { front.terminate() }
+      for (method, params) in [
+        ("users.create", ["email": "a@example.org", "password": "difference"]),
+        ("users.signInWithPassword", ["email": "a@example.org", "password": "difference"]),
+        ("users.providersForEmail", ["email": "a@example.org"]), ("users.list", [:]),
+        ("users.current", [:]), ("users.update", ["displayName": "Ada"]),
+        ("store.addKeySlot", ["kind": "keyfile"]), ("users.signOut", [:]), ("users.delete", [:]),
+      ] as [(String, JSONValue)] where code != nil || method.hasPrefix("users.") {
+        let error = try front.answer(method, params)["error"]?["code"]?.int64
+        // After the sign-out there is no user to delete.
+        #expect(error == (code ?? (method == "users.delete" ? 17067 : nil)), "\(method)")
+      }
+      #expect(
+        FileManager.default.fileExists(atPath: "\(folder.path)/data/store.db") == (code == nil))
+      #expect(FileManager.default.fileExists(atPath: "\(folder.path)/keys") == (code == nil))
+    }
+  }
+
   @Test(arguments: ["accounts.signOut", "accounts.remove"])
   func `Without a readable configuration no account is signed out or removed`(
     method: String
