@@ -37,11 +37,37 @@ struct PostgresAddressTests {
   @Test(arguments: [
     "postgresql://ada:SECRET@db/x", "postgresql://ada@db/x?password=SECRET",
     "postgresql://ada@db/x?passwor%64=SECRET", "postgresql://ada@db/x?sslpassword=SECRET",
+    "postgresql://ada:p?SECRET@db/x", "postgresql://ada:p/SECRET@db/x",
+    "postgresql://ada:p/q?SECRET@db/x", "postgresql://ada:p@q/SECRET@db/x",
+    "postgresql://ada@db/x?PASSWORD=SECRET", "postgresql://ada@db/x?password:SECRET",
+    "postgresql://ada:SECRET", "postgresql://ada@db:5432,db2:SECRET/x",
   ]) func `A password is no part of a message`(text: String) throws {
     #expect(!(try PostgresAddress(text).text.contains("SECRET")))
     guard Self.hasLibrary else { return }
     let problem = try #require(throws: Problem.self) { try keywords(text) }
     #expect(problem.detail == "refused" && !"\(problem)".contains("SECRET"))
+  }
+
+  @Test(arguments: [
+    "postgresql://ada@db:5432,db2:5433/x?options=a@b&connect_timeout=5", "postgresql:///x",
+    "postgresql://[::1]:5432/x", "postgresql://%2Frun%2Fpostgresql/x", "postgresql://ada@/x",
+    "postgresql://db?einlass_store=team",
+  ]) func `An address without a secret is shown as it was given`(text: String) throws {
+    #expect(try PostgresAddress(text).text == text)
+  }
+
+  @Test(arguments: [
+    "POSTGRESQL://ada:SECRET@db/x", "postgresql:/db/x", "mysql://ada:SECRET@db/x", "sqlite:///x.db",
+    "host=db password=SECRET", "dbname=x",
+  ]) func `An address of another form is no path of a store`(text: String) throws {
+    let problem = try #require(throws: Problem.self) { try StoreLocation(path: text) }
+    #expect(problem.detail == "refused" && !"\(problem)".contains("SECRET"))
+    #expect(problem.message.contains("postgresql://USER@HOST:PORT/DATABASE"))
+  }
+
+  @Test(arguments: ["./mysql:/x", "/tmp/a:/x", "a:b", "my=x", "hosts"])
+  func `A path with a colon or an equals sign is a path`(path: String) throws {
+    #expect(try StoreLocation(path: path).path.hasSuffix(path))
   }
 
   @Test(

@@ -21,8 +21,8 @@ struct PostgresAddress: Sendable {
 
   /// Throws `refused` for a name that is no part of a schema's name.
   init(_ text: String) throws(Problem) {
-    let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-    var parameters = parts.count > 1 ? parts[1].split(separator: "&").map(String.init) : []
+    let (head, query) = Self.parts(of: text)
+    var parameters = query
     let mark = Self.storeParameter + "="
     let names = parameters.filter { $0.hasPrefix(mark) }.map { $0.dropFirst(mark.count) }
     parameters.removeAll { $0.hasPrefix(mark) }
@@ -42,7 +42,7 @@ struct PostgresAddress: Sendable {
     self.text = shown
     schema = names.first.map { "einlass_\($0)" } ?? "einlass"
     libraryAddress =
-      parts[0] + (parameters.isEmpty ? "" : "?" + parameters.joined(separator: "&"))
+      head + (parameters.isEmpty ? "" : "?" + parameters.joined(separator: "&"))
   }
 
   private static func isName(_ name: Substring) -> Bool {
@@ -53,22 +53,48 @@ struct PostgresAddress: Sendable {
       }
   }
 
-  /// Leaves out a password before the host and the value of each parameter with a secret.
+  /// Splits the address before its parameters. A question mark before the `@` of the user belongs to
+  /// the password, as libpq reads it.
+  private static func parts(of text: String) -> (head: String, parameters: [String]) {
+    let authority = text.dropFirst(scheme(of: text).count).prefix { $0 != "/" }
+    let host = authority.lastIndex(of: "@") ?? text.startIndex
+    let mark = text[host...].firstIndex(of: "?") ?? text.endIndex
+    return (
+      String(text[..<mark]), text[mark...].dropFirst().split(separator: "&").map(String.init)
+    )
+  }
+
+  /// Returns the beginning up to the authority (RFC 3986 section 3).
+  private static func scheme(of text: String) -> Substring {
+    text.prefix(text.prefix { $0 != "/" }.count + 2)
+  }
+
+  /// Leaves out a password before the host and the value of each parameter with a secret. Of an
+  /// address that libpq cannot read only the scheme is left, because a secret may be anywhere in it.
   private static func withoutPassword(_ text: String) -> String {
-    let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-    var head = String(parts[0])
-    let scheme = head.prefix { $0 != "/" }.count + 2
+    let scheme = scheme(of: text)
+    var (head, parameters) = parts(of: text)
     if let at = head.lastIndex(of: "@"),
-      let colon = head[..<at].dropFirst(scheme).firstIndex(of: ":")
+      let colon = head[..<at].dropFirst(scheme.count).firstIndex(of: ":")
     {
       head.removeSubrange(colon..<at)
     }
+    let authority = head.dropFirst(scheme.count).prefix { $0 != "/" }
+    let hosts = authority[(authority.lastIndex(of: "@") ?? authority.startIndex)...]
+    guard hosts.split(separator: ",").allSatisfy(hasSoundPort),
+      parameters.allSatisfy({ $0.contains("=") })
+    else { return String(scheme) }
     // A name in percent encoding may be that of a parameter with a secret.
-    guard parts.count > 1, !parts[1].utf8.contains(UInt8(ascii: "%")) else { return head }
-    let parameters = parts[1].split(separator: "&").filter {
-      !Self.secrets.contains(String($0.prefix { $0 != "=" }))
-    }
+    guard !parameters.contains(where: { $0.contains("%") }) else { return head }
+    parameters.removeAll { Self.secrets.contains($0.prefix { $0 != "=" }.lowercased()) }
     return parameters.isEmpty ? head : head + "?" + parameters.joined(separator: "&")
+  }
+
+  /// Whether a host is followed by nothing or by the digits of a port.
+  private static func hasSoundPort(_ host: Substring) -> Bool {
+    let end = host.lastIndex(of: "]") ?? host.startIndex
+    guard let colon = host[end...].firstIndex(of: ":") else { return true }
+    return host[colon...].dropFirst().utf8.allSatisfy { "0123456789".utf8.contains($0) }
   }
 
   /// Returns the keywords and values for libpq. Throws `refused` for an address that libpq cannot

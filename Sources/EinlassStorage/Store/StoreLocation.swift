@@ -44,6 +44,13 @@ struct StoreLocation: Sendable {
       $0 + "/einlass/keys"
     }
     if let path {
+      guard !Self.resemblesAddress(path) else {
+        // The address may hold a password.
+        throw .store(
+          .refused,
+          "The account store is given by an address that is not a file's path. The form of an address is postgresql://USER@HOST:PORT/DATABASE; a path with a colon begins with ./ or /."
+        )
+      }
       (directory, name) = SafeDirectory.split(path)
       guard !["", ".", ".."].contains(name) else {
         throw .store(.refused, "--store \(path) names a directory. Name a file in it.", path: path)
@@ -82,6 +89,16 @@ struct StoreLocation: Sendable {
     self.directory = directory
     self.name = name
     self.keyDirectory = keyDirectory
+  }
+
+  /// Whether the text is the address of a database in another form, such as `mysql://HOST/NAME` or
+  /// `host=HOST dbname=NAME`. As a path it would begin an empty store.
+  private static func resemblesAddress(_ path: String) -> Bool {
+    let scheme = path.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
+    if scheme.first?.isLetter == true, path.dropFirst(scheme.count).hasPrefix(":/") { return true }
+    return ["host", "hostaddr", "port", "dbname", "user", "password", "service"].contains {
+      path.hasPrefix($0 + "=")
+    }
   }
 
   private var base: String { name.hasSuffix(".db") ? String(name.dropLast(3)) : name }
