@@ -11,6 +11,8 @@ public struct RPCError: Error, Sendable, Equatable {
   public var message: String
   /// `reason`, `retryable` and the members of this kind of error.
   public var data: JSONObject
+  /// Whether the same request succeeds after an answer of the person. The client does not get this.
+  public var needsPerson = false
 
   /// Makes an error with `reason`, `retryable` and then these members as its `data`.
   public init(
@@ -70,7 +72,8 @@ extension RPCError {
       case .emptyBatch: "A batch needs at least one entry."
       case .batchTooLarge: "A batch has at most 64 entries."
       case .notBatchable: "This method cannot be called in a batch."
-      case .alreadyInitialized: "initialize must be the first request."
+      case .alreadyInitialized:
+        "initialize must be the first request of a process, and the only one. Start einlass again to send another."
       case .shuttingDown: "The process is shutting down."
       case .unknownMethod: "There is no such method."
       case .invalidParams: "A parameter is missing or invalid."

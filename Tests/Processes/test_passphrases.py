@@ -112,6 +112,18 @@ def test_a_request_that_needs_the_key_asks_for_the_passphrase_once(machine):
     assert session.call("accounts.add", **account("eve"))["created"]
 
 
+def test_a_failing_key_program_runs_once_for_a_request_and_keeps_the_order_of_answers(machine):
+    program, runs = machine.folder / "program", machine.folder / "runs"
+    program.write_text(f"#!/bin/sh\necho run >>{runs}\nexit 1\n")
+    program.chmod(0o700)
+    (machine.folder / "config.json").write_text(json.dumps({"keyCommand": [str(program)]}))
+    (machine.folder / "config.json").chmod(0o600)
+    session = machine.start("--config", str(machine.folder / "config.json"))
+    sent = [session.send("accounts.add", **account("ada")), session.send("accounts.list")]
+    assert [session.message().id for _ in sent] == sent
+    assert runs.read_text().split() == ["run"]
+
+
 def test_no_passphrase_is_asked_for_without_a_registration(machine):
     id = sealed(machine).call("accounts.list")["accounts"][0]["account"]
     session = machine.start(prompts=("enterPassphrase", "openURL", "grantAccess", "selectAccount"))

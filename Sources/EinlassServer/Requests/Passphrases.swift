@@ -177,8 +177,9 @@ extension Server {
     _ body: () throws(RPCError) -> JSONValue?
   ) throws(RPCError) -> JSONValue? {
     do throws(RPCError) { return try body() } catch {
+      // The key of a file or of a program needs no person.
       let detail = Problem.StoreDetail.keyUnavailable.rawValue
-      if asksPassphrases, error.data["detail"]?.string == detail { return nil }
+      if asksPassphrases, error.needsPerson, error.data["detail"]?.string == detail { return nil }
       throw error
     }
   }

@@ -93,6 +93,7 @@ extension RPCError {
             problem.neededPrompts.map { JSONValue(needed: $0, for: application) }
               + problem.neededKinds.map { ["kind": .string($0.rawValue)] }) : nil,
       ]))
+    needsPerson = !problem.neededPrompts.isEmpty
   }
 }
 
