@@ -33,7 +33,7 @@ enum EinlassCommand {
       throw .usage("--dump-schema needs --store with a postgresql:// address")
     }
     do throws(Problem) { return try PostgresAccountStore.schema(of: store) } catch {
-      throw .usage(error.message)
+      throw .usage(error.message.hasSuffix(".") ? String(error.message.dropLast()) : error.message)
     }
   }
 

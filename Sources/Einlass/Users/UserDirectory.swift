@@ -136,7 +136,9 @@ extension UserDirectory {
       throw .userMismatch
     }
     try user.requireSameProvider(as: person)
-    guard isRecent(person.provenAt ?? 0, at: now) else { throw .staleProof(seconds: recentSeconds) }
+    guard isRecent(person.provenAt ?? 0, at: now) else {
+      throw .staleProof(of: person.place.provider, seconds: recentSeconds)
+    }
     try signIn(&user, &rows, at: now, provenAt: person.provenAt)
     return user
   }
@@ -168,14 +170,16 @@ extension UserDirectory {
       guard sameBytes(user.application, application) else {
         throw .madeByAnother(user.application)
       }
-      if let now { try requireRecentSignIn(rows, at: now) }
+      if let now { try requireRecentSignIn(of: user, rows, at: now) }
       return user
     }
   }
 
-  private func requireRecentSignIn(_ rows: any UserRows, at now: UnixTime) throws(Problem) {
+  private func requireRecentSignIn(
+    of user: User, _ rows: any UserRows, at now: UnixTime
+  ) throws(Problem) {
     guard let current = try rows.currentUser(of: application), isRecent(current.provenAt, at: now)
-    else { throw .requiresRecentLogin(seconds: recentSeconds) }
+    else { throw .requiresRecentLogin(user, seconds: recentSeconds) }
   }
 
   private func isRecent(_ proof: UnixTime, at now: UnixTime) -> Bool {

@@ -30,7 +30,8 @@ extension Problem {
   static let invalidEmail = Problem(
     .invalidEmail, "This is no e-mail address. Pass one such as ada@example.com.")
   static let missingEmail = Problem(
-    .missingEmail, "A password needs an e-mail address. Pass the parameter email.")
+    .missingEmail,
+    "An e-mail address is needed. Pass one such as ada@example.com as the parameter email.")
   static let wrongPassword = Problem(
     .wrongPassword, "The password is wrong. Ask the person for it again.")
   static let weakPassword = Problem(
@@ -44,18 +45,20 @@ extension Problem {
     "The pending credential was used or has ended; it lasts ten minutes. Sign in with its provider again.",
     detail: "pendingCredential")
 
-  static func requiresRecentLogin(seconds: Int64) -> Problem {
-    Problem(
+  static func requiresRecentLogin(_ user: User, seconds: Int64) -> Problem {
+    // A password has no provider, and the front end asks the person for it.
+    let provider = user.identities.map(\.place.provider).first { $0 != User.password }
+    return Problem(
       .requiresRecentLogin,
-      "The last proof by the person is more than \(seconds) seconds old. Sign the person in again with users.reauthenticate.",
-      hint: .init("users.reauthenticate"))
+      "The person has given no proof in the last \(seconds) seconds. Sign the person in again with users.reauthenticate.",
+      hint: .init("users.reauthenticate", provider.map { ["provider": $0] } ?? [:]))
   }
 
-  static func staleProof(seconds: Int64) -> Problem {
+  static func staleProof(of provider: String, seconds: Int64) -> Problem {
     Problem(
       .requiresRecentLogin,
       "The proof shows no sign-in of the last \(seconds) seconds. Call users.reauthenticate with provider alone, or with the password.",
-      hint: .init("users.reauthenticate"))
+      hint: .init("users.reauthenticate", ["provider": provider]))
   }
 
   static func providerAlreadyLinked(_ provider: String) -> Problem {

@@ -174,9 +174,10 @@ extension Problem {
   fileprivate static func invalidCredential(
     _ provider: Provider, _ finding: Verification.Finding
   ) -> Problem {
-    Problem(
+    let reason = finding.detail ?? "the check \(finding.check.rawValue) failed."
+    return Problem(
       .invalidCredential,
-      "The credential of \(provider.name) is not valid: \(finding.detail ?? "the check \(finding.check.rawValue) failed.") Get a new one from the provider.",
+      "The credential of \(provider.name) is not valid: \(reason)\(reason.hasSuffix(".") ? "" : ".") Get a new one from the provider.",
       detail: finding.check.rawValue, provider: provider.id)
   }
 

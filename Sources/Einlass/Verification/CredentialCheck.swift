@@ -284,6 +284,14 @@ extension CredentialCheck {
       store.registration(request.registration, at: provider, for: request.account),
       with: provider.verificationNeeds, now: einlass.effects.now())
     let credential = try store.credential(of: request, at: provider)
+    if case (.credential, .oauth2(let token)?) = (request.subject, credential),
+      revealedText(token.accessToken).unicodeScalars.contains(where: isControl)
+    {
+      // No header can carry it.
+      throw .invalidParameter(
+        "/credential/token",
+        "The parameter /credential/token must be text without control characters.")
+    }
     var expected = request.expected
     expected.scopes = expected.scopes.map(provider.scopeNames.replaced)
     self.init(

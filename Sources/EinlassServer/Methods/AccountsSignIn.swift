@@ -186,7 +186,8 @@ enum SignInParams {
     "acrValues", .string(maxBytes: 1024),
     "Requested authentication context classes (acr), preferred first.")
   static let claims = TypedField.optional(
-    "claims", .json(.any), "The claims request of OpenID Connect Core 5.5.")
+    "claims", .json(.map(.any)), "The claims request of OpenID Connect Core 5.5."
+  )
 
   /// At most `https://`, a host name of 253 bytes, a port and a slash.
   static let server = TypedField.optional(

@@ -139,7 +139,8 @@ private enum ProofParams {
       [proof("provider"), proof("provider", "credential"), proof("pendingCredential")]
         + others.map { proof($0) },
       path: "/provider", expected: "the only proof",
-      "Give exactly one proof, such as provider or pendingCredential.")
+      "Give exactly one proof: \((["provider", "pendingCredential"] + others).joined(separator: ", "))."
+    )
   }
 }
 

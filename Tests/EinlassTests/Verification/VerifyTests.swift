@@ -274,6 +274,16 @@ struct VerifyTests {
     #expect(script.requests[0].address.host == "api.x.com")
   }
 
+  @Test("A token with a control character is an invalid parameter", arguments: ["a\nb", "a\0b"])
+  func controlCharacter(token: String) async throws {
+    let subject = VerifyRequest.Subject.credential(
+      .oauth2(OAuth2Credential(accessToken: Secret(token))))
+    let problem = await #expect(throws: Problem.self) {
+      try await verify(Script([]), "facebook", subject)
+    }
+    #expect(problem?.reason == .invalidParameter && problem?.path == "/credential/token")
+  }
+
   @Test("A credential of the wrong type is an invalid parameter")
   func wrongType() async throws {
     let problem = await #expect(throws: Problem.self) {
