@@ -819,7 +819,7 @@ class AccountsSignInParams(TypedDict, total=False):
     prompt: str
     maxAgeSeconds: int
     acrValues: str
-    claims: Any
+    claims: Dict[str, Any]
     server: str
     port: int
     secure: bool
@@ -1087,7 +1087,7 @@ class AuthPerformParams(AuthPerformParamsAlways, total=False):
     prompt: str
     maxAgeSeconds: int
     acrValues: str
-    claims: Any
+    claims: Dict[str, Any]
     server: str
     port: int
     secure: bool
@@ -1360,7 +1360,7 @@ class UsersSignInParams(TypedDict, total=False):
     prompt: str
     maxAgeSeconds: int
     acrValues: str
-    claims: Any
+    claims: Dict[str, Any]
     server: str
     port: int
     secure: bool
@@ -1432,7 +1432,7 @@ class UsersLinkParams(TypedDict, total=False):
     prompt: str
     maxAgeSeconds: int
     acrValues: str
-    claims: Any
+    claims: Dict[str, Any]
     server: str
     port: int
     secure: bool
@@ -1505,7 +1505,7 @@ class UsersReauthenticateParams(TypedDict, total=False):
     prompt: str
     maxAgeSeconds: int
     acrValues: str
-    claims: Any
+    claims: Dict[str, Any]
     server: str
     port: int
     secure: bool

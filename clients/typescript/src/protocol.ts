@@ -1314,7 +1314,7 @@ export interface AccountsSignInParams {
   /** Requested authentication context classes (acr), preferred first. */
   acrValues?: string;
   /** The claims request of OpenID Connect Core 5.5. */
-  claims?: unknown;
+  claims?: Record<string, unknown>;
   /**
    * For passwordSession: the person's own server, as a host name or an address; the settings of settings.get
    * when missing.
@@ -1676,7 +1676,7 @@ export interface AuthPerformParams {
   /** Requested authentication context classes (acr), preferred first. */
   acrValues?: string;
   /** The claims request of OpenID Connect Core 5.5. */
-  claims?: unknown;
+  claims?: Record<string, unknown>;
   /**
    * For passwordSession: the person's own server, as a host name or an address; the settings of settings.get
    * when missing.
@@ -2045,7 +2045,7 @@ export interface UsersSignInParams {
   /** Requested authentication context classes (acr), preferred first. */
   acrValues?: string;
   /** The claims request of OpenID Connect Core 5.5. */
-  claims?: unknown;
+  claims?: Record<string, unknown>;
   /**
    * For passwordSession: the person's own server, as a host name or an address; the settings of settings.get
    * when missing.
@@ -2150,7 +2150,7 @@ export interface UsersLinkParams {
   /** Requested authentication context classes (acr), preferred first. */
   acrValues?: string;
   /** The claims request of OpenID Connect Core 5.5. */
-  claims?: unknown;
+  claims?: Record<string, unknown>;
   /**
    * For passwordSession: the person's own server, as a host name or an address; the settings of settings.get
    * when missing.
@@ -2258,7 +2258,7 @@ export interface UsersReauthenticateParams {
   /** Requested authentication context classes (acr), preferred first. */
   acrValues?: string;
   /** The claims request of OpenID Connect Core 5.5. */
-  claims?: unknown;
+  claims?: Record<string, unknown>;
   /**
    * For passwordSession: the person's own server, as a host name or an address; the settings of settings.get
    * when missing.
