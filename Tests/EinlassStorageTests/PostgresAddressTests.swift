@@ -25,6 +25,9 @@ struct PostgresAddressTests {
     #expect(try PostgresAddress("postgresql://db/x").schema == "einlass")
     let named = try PostgresAddress("postgresql://db/x?einlass_store=team_7&connect_timeout=5")
     #expect(named.schema == "einlass_team_7")
+    // The user ends at the first @.
+    let address = "postgresql://ada@db:5432?application_name=a@b&einlass_store=team_7"
+    #expect(try PostgresAddress(address).schema == "einlass_team_7")
     let longest = String(repeating: "a", count: 40)
     #expect(try PostgresAddress("postgresql://db/x?einlass_store=\(longest)").schema.count == 48)
   }
@@ -41,6 +44,10 @@ struct PostgresAddressTests {
     "postgresql://ada:p/q?SECRET@db/x", "postgresql://ada:p@q/SECRET@db/x",
     "postgresql://ada@db/x?PASSWORD=SECRET", "postgresql://ada@db/x?password:SECRET",
     "postgresql://ada:SECRET", "postgresql://ada@db:5432,db2:SECRET/x",
+    "postgresql://ada@db?password=SECRET@x",
+    "postgresql://db/x?pwd=SECRET",
+    "postgresql://ada:12?E=SECRET/@db",
+    "postgresql://db/x?password =SECRET",
   ]) func `A password is no part of a message`(text: String) throws {
     #expect(!(try PostgresAddress(text).text.contains("SECRET")))
     guard Self.hasLibrary else { return }
@@ -48,24 +55,31 @@ struct PostgresAddressTests {
     #expect(problem.detail == "refused" && !"\(problem)".contains("SECRET"))
   }
 
+  @Test(arguments: ["postgresql://ada:12/SECRET@db/x", "postgresql://db?password=a@SECRET"])
+  func `A password that libpq takes for a name is not shown`(text: String) throws {
+    #expect(try PostgresAddress(text).text == "postgresql://")
+  }
+
   @Test(arguments: [
     "postgresql://ada@db:5432,db2:5433/x?options=a@b&connect_timeout=5", "postgresql:///x",
     "postgresql://[::1]:5432/x", "postgresql://%2Frun%2Fpostgresql/x", "postgresql://ada@/x",
-    "postgresql://db?einlass_store=team",
+    "postgresql://db?einlass_store=team", "postgresql://ada@db:5432?application_name=a@b",
+    "postgresql:///x?host=/run/postgresql&port=5433&options=-c%20x",
   ]) func `An address without a secret is shown as it was given`(text: String) throws {
     #expect(try PostgresAddress(text).text == text)
   }
 
   @Test(arguments: [
     "POSTGRESQL://ada:SECRET@db/x", "postgresql:/db/x", "mysql://ada:SECRET@db/x", "sqlite:///x.db",
-    "host=db password=SECRET", "dbname=x",
+    "host=db password=SECRET", "dbname=x", "jdbc:postgresql://ada:SECRET@db/x",
+    " postgresql://ada:SECRET@db/x", "sslmode=require password=SECRET", "host = db password=SECRET",
   ]) func `An address of another form is no path of a store`(text: String) throws {
     let problem = try #require(throws: Problem.self) { try StoreLocation(path: text) }
     #expect(problem.detail == "refused" && !"\(problem)".contains("SECRET"))
     #expect(problem.message.contains("postgresql://USER@HOST:PORT/DATABASE"))
   }
 
-  @Test(arguments: ["./mysql:/x", "/tmp/a:/x", "a:b", "my=x", "hosts"])
+  @Test(arguments: ["./mysql:/x", "/tmp/a:/x", "a:b", "my=x", "./user=x", "hosts"])
   func `A path with a colon or an equals sign is a path`(path: String) throws {
     #expect(try StoreLocation(path: path).path.hasSuffix(path))
   }

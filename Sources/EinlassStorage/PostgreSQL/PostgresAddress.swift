@@ -27,7 +27,7 @@ struct PostgresAddress: Sendable {
     let names = parameters.filter { $0.hasPrefix(mark) }.map { $0.dropFirst(mark.count) }
     parameters.removeAll { $0.hasPrefix(mark) }
     // A secret of a refused address must not reach the message.
-    let shown = Self.withoutPassword(text)
+    let shown = Self.withoutSecrets(text)
     for name in names where !Self.isName(name) {
       throw .store(
         .refused,
@@ -53,11 +53,10 @@ struct PostgresAddress: Sendable {
       }
   }
 
-  /// Splits the address before its parameters. A question mark before the `@` of the user belongs to
-  /// the password, as libpq reads it.
+  /// Splits the address before its parameters. As libpq reads it, the user ends at the first `@` before
+  /// a slash, and may hold a question mark.
   private static func parts(of text: String) -> (head: String, parameters: [String]) {
-    let authority = text.dropFirst(scheme(of: text).count).prefix { $0 != "/" }
-    let host = authority.lastIndex(of: "@") ?? text.startIndex
+    let host = authority(of: text).firstIndex(of: "@") ?? text.startIndex
     let mark = text[host...].firstIndex(of: "?") ?? text.endIndex
     return (
       String(text[..<mark]), text[mark...].dropFirst().split(separator: "&").map(String.init)
@@ -69,25 +68,27 @@ struct PostgresAddress: Sendable {
     text.prefix(text.prefix { $0 != "/" }.count + 2)
   }
 
-  /// Leaves out a password before the host and the value of each parameter with a secret. Of an
-  /// address that libpq cannot read only the scheme is left, because a secret may be anywhere in it.
-  private static func withoutPassword(_ text: String) -> String {
-    let scheme = scheme(of: text)
-    var (head, parameters) = parts(of: text)
-    if let at = head.lastIndex(of: "@"),
-      let colon = head[..<at].dropFirst(scheme.count).firstIndex(of: ":")
-    {
-      head.removeSubrange(colon..<at)
+  private static func authority(of text: String) -> Substring {
+    text.dropFirst(scheme(of: text).count).prefix { $0 != "/" }
+  }
+
+  /// Leaves out each parameter that may be a secret. Of an address with a password, or with an `@` that
+  /// may end one, only the scheme is left.
+  private static func withoutSecrets(_ text: String) -> String {
+    let (head, parameters) = parts(of: text)
+    let authority = authority(of: head)
+    var (user, hosts) = (Substring(), authority)
+    if let at = authority.firstIndex(of: "@") {
+      (user, hosts) = (authority[..<at], authority[at...].dropFirst())
     }
-    let authority = head.dropFirst(scheme.count).prefix { $0 != "/" }
-    let hosts = authority[(authority.lastIndex(of: "@") ?? authority.startIndex)...]
-    guard hosts.split(separator: ",").allSatisfy(hasSoundPort),
-      parameters.allSatisfy({ $0.contains("=") })
-    else { return String(scheme) }
-    // A name in percent encoding may be that of a parameter with a secret.
-    guard !parameters.contains(where: { $0.contains("%") }) else { return head }
-    parameters.removeAll { Self.secrets.contains($0.prefix { $0 != "=" }.lowercased()) }
-    return parameters.isEmpty ? head : head + "?" + parameters.joined(separator: "&")
+    guard !user.contains(where: { ":?=&".contains($0) }),
+      !head[hosts.startIndex...].contains("@"),
+      hosts.split(separator: ",").allSatisfy(hasSoundPort)
+    else { return String(scheme(of: text)) }
+    let shown = parameters.filter { parameter in
+      harmless.contains { parameter.hasPrefix($0 + "=") }
+    }
+    return shown.isEmpty ? head : head + "?" + shown.joined(separator: "&")
   }
 
   /// Whether a host is followed by nothing or by the digits of a port.
@@ -128,6 +129,21 @@ struct PostgresAddress: Sendable {
 
   private static let secrets = [
     "password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key",
+  ]
+
+  /// The parameters of an address.
+  static let parameters = harmless + secrets
+
+  /// The parameters that hold no secret.
+  static let harmless = [
+    storeParameter, "host", "hostaddr", "port", "dbname", "user", "passfile", "service",
+    "servicefile", "connect_timeout", "client_encoding", "options", "application_name",
+    "fallback_application_name", "keepalives", "keepalives_idle", "keepalives_interval",
+    "keepalives_count", "tcp_user_timeout", "replication", "gssencmode", "gssdelegation",
+    "krbsrvname", "gsslib", "sslmode", "sslnegotiation", "sslcompression", "sslcert", "sslkey",
+    "sslrootcert", "sslcrl", "sslcrldir", "sslsni", "sslcertmode", "ssl_min_protocol_version",
+    "ssl_max_protocol_version", "channel_binding", "requirepeer", "require_auth",
+    "target_session_attrs", "load_balance_hosts", "min_protocol_version", "max_protocol_version",
   ]
 
   private static let defaults = [

@@ -48,7 +48,7 @@ struct StoreLocation: Sendable {
         // The address may hold a password.
         throw .store(
           .refused,
-          "The account store is given by an address that is not a file's path. The form of an address is postgresql://USER@HOST:PORT/DATABASE; a path with a colon begins with ./ or /."
+          "The account store is given by an address that is not a file's path. The form of an address is postgresql://USER@HOST:PORT/DATABASE; a relative path with a colon or an equals sign begins with ./."
         )
       }
       (directory, name) = SafeDirectory.split(path)
@@ -94,11 +94,11 @@ struct StoreLocation: Sendable {
   /// Whether the text is the address of a database in another form, such as `mysql://HOST/NAME` or
   /// `host=HOST dbname=NAME`. As a path it would begin an empty store.
   private static func resemblesAddress(_ path: String) -> Bool {
-    let scheme = path.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
-    if scheme.first?.isLetter == true, path.dropFirst(scheme.count).hasPrefix(":/") { return true }
-    return ["host", "hostaddr", "port", "dbname", "user", "password", "service"].contains {
-      path.hasPrefix($0 + "=")
-    }
+    let first = path.prefix { $0 != "/" }
+    if first.count < path.count, first.hasSuffix(":") { return true }
+    let words = path.split { $0 == " " || $0 == "=" }
+    return path.contains("=")
+      && words.first.map { PostgresAddress.parameters.contains(String($0)) } ?? false
   }
 
   private var base: String { name.hasSuffix(".db") ? String(name.dropLast(3)) : name }
