@@ -11,7 +11,7 @@ public struct RPCError: Error, Sendable, Equatable {
   public var message: String
   /// `reason`, `retryable` and the members of this kind of error.
   public var data: JSONObject
-  /// Whether the same request succeeds after an answer of the person. The client does not get this.
+  /// Whether a prompt may solve the problem. Not sent to the client.
   public var needsPerson = false
 
   /// Makes an error with `reason`, `retryable` and then these members as its `data`.

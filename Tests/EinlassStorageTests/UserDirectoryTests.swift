@@ -607,7 +607,9 @@ extension UserDirectoryTests {
     let users = world.users
     let account = try world.account("google", "1")
     let user = try await users.signIn(account).user
-    #expect(await reason { try users.delete(nil, .usual) } == .requiresRecentLogin)
+    let problem = #expect(throws: Problem.self) { try users.delete(nil, .usual) }
+    #expect(problem?.reason == .requiresRecentLogin)
+    #expect(problem?.hint == .init("users.reauthenticate", ["provider": "google"]))
     _ = try await users.reauthenticate(world.google("1"))
     world.script.advance(seconds: 10)
     #expect(try await users.signIn(account).user.id == user.id)

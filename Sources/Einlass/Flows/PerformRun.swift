@@ -172,7 +172,7 @@ extension Einlass {
     let maySignIn = request.signsInIfNeeded && request.isInteractive
     let revision = maySignIn ? try store.revision() : nil
     let problem: Problem
-    switch try await attempt(request, asking: asker, maySignIn: maySignIn) {
+    switch try await attempt(request, asking: asker) {
     case .success(let result): return result
     case .failure(let failure): problem = failure
     }
@@ -198,14 +198,12 @@ extension Einlass {
 
   /// Runs the request. A failure is a problem that a sign-in solves; other problems are thrown.
   private func attempt(
-    _ request: PerformRequest, asking asker: Asker, maySignIn: Bool = false
+    _ request: PerformRequest, asking asker: Asker
   ) async throws(Problem) -> Result<PerformResult, Problem> {
     do throws(Problem) { return .success(try await run(request, asking: asker)) } catch {
       let provider = try catalog.provider(request.provider)
       let error = store.problem(error, at: provider, by: request.registration)
-      // A sign-in that this request asks for says itself which prompts cannot be shown.
-      let kinds = maySignIn ? Set(Prompt.Kind.allCases) : asker.kinds
-      guard error.isMended(bySigningInAt: provider, asking: kinds) else { throw error }
+      guard error.isMended(bySigningInAt: provider, asking: asker.kinds) else { throw error }
       return .failure(error)
     }
   }
@@ -220,7 +218,7 @@ extension Einlass {
       return try await PerformResult(account: gate.admit().account)
     }
     try provider.requireFlow(request.flowKind)
-    let registration = try registration(request.registration, at: provider)
+    let registration = try registration(for: request, at: provider)
     let run = PerformRun(
       request: request, provider: provider.registered(as: registration),
       registration: registration,
@@ -230,11 +228,14 @@ extension Einlass {
 
   /// Returns the registration to use. Throws if a part of it is missing.
   private func registration(
-    _ own: ClientRegistration?, at provider: Provider
+    for request: PerformRequest, at provider: Provider
   ) throws(Problem) -> ClientRegistration {
-    let found = try store.registration(own, at: provider)
-    // The first sign-in registers the application dynamically.
-    if found == nil, provider.dynamicRegistration != nil { throw .noSystemAccount(provider) }
+    let found = try store.registration(request.registration, at: provider)
+    if found == nil, provider.dynamicRegistration != nil {
+      if let id = request.account { _ = try store.account(id, of: provider) }
+      // The first sign-in registers the application dynamically.
+      throw .noSystemAccount(provider)
+    }
     return try provider.complete(found, with: provider.registrationNeeds)
   }
 }

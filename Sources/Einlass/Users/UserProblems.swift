@@ -51,7 +51,7 @@ extension Problem {
     return Problem(
       .requiresRecentLogin,
       "The person has given no proof in the last \(seconds) seconds. Sign the person in again with users.reauthenticate.",
-      hint: .init("users.reauthenticate", provider.map { ["provider": $0] } ?? [:]))
+      hint: provider.map { .init("users.reauthenticate", ["provider": $0]) })
   }
 
   static func staleProof(of provider: String, seconds: Int64) -> Problem {

@@ -78,7 +78,7 @@ NEXT_STEPS = {
     "userMismatch": "Sign in as the current user, or sign that user out first.",
     "credentialAlreadyInUse": "Sign in as that user: `users.signIn` takes `pendingCredential`. To free the identity: (einlassctl users unlink USER PROVIDER).",
     "weakPassword": "Choose a longer password.",
-    "missingEmail": "Pass an e-mail address beside the password.",
+    "missingEmail": "Pass an e-mail address such as ada@example.com.",
     "nullUser": "Sign a user in with `users.signIn`; the users of all applications: (einlassctl users list).",
     "serverGone": "See the log lines above, because einlass ended before it answered.",
 }

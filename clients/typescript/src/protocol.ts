@@ -3076,7 +3076,7 @@ export const nextSteps: Readonly<Record<string, string>> = {
   weakPassword:
     "Choose a longer password.",
   missingEmail:
-    "Pass an e-mail address beside the password.",
+    "Pass an e-mail address such as ada@example.com.",
   nullUser:
     "Sign a user in with `users.signIn`; the users of all applications: (einlassctl users list).",
 };
