@@ -46,12 +46,12 @@ extension Problem {
     detail: "pendingCredential")
 
   static func requiresRecentLogin(_ user: User, seconds: Int64) -> Problem {
-    // A password has no provider, and the front end asks the person for it.
+    // The password of a user without a provider is the front end's question.
     let provider = user.identities.map(\.place.provider).first { $0 != User.password }
     return Problem(
       .requiresRecentLogin,
       "The person has given no proof in the last \(seconds) seconds. Sign the person in again with users.reauthenticate.",
-      hint: provider.map { .init("users.reauthenticate", ["provider": $0]) })
+      hint: .init("users.reauthenticate", provider.map { ["provider": $0] } ?? [:]))
   }
 
   static func staleProof(of provider: String, seconds: Int64) -> Problem {
