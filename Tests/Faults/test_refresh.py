@@ -101,8 +101,14 @@ def test_no_refused_allocation_loses_a_token_that_was_handed_out(world, preload,
     answer, after, family = turned(EINLASS_COUNT_TO=str(counter))
     assert answer["result"]["credential"]["token"] == after["result"]["credential"]["token"] == family["access"]
     total, outcomes = int(counter.read_text()), {"turned": 0, "not turned": 0, "lost between answer and commit": 0}
-    rounds = max(ROUNDS, 15)  # Of a few places none may matter.
-    for place in sorted(random.randint(1, total) for _ in range(rounds)):
+    rounds = max(ROUNDS, 15)
+    # Over TLS most allocations are for the connection to the database, which is made anew after a refused one.
+    may_all_succeed = "sslcert=" in (ADDRESS or "")
+    for count in range(10 * rounds):
+        # None of a few places may matter, so that more of them are tried.
+        if count >= rounds and (may_all_succeed or outcomes["turned"] < count):
+            break
+        place = random.randint(1, total)
         answer, after, family = turned(EINLASS_FAIL_AT=str(place))
         if answer and "result" in answer:
             # The token in the answer is the stored one.
@@ -118,6 +124,5 @@ def test_no_refused_allocation_loses_a_token_that_was_handed_out(world, preload,
             assert answer is None or answer["error"]["code"] in (1005, 1007), f"allocation {place}: {answer}"
             assert after["error"]["code"] == 1005 and family["turned"], f"allocation {place}"
             outcomes["lost between answer and commit"] += 1
-    report(allocations=total, rounds=rounds, **outcomes)
-    # Over TLS most allocations are for the connection to the database, which is made anew after a refused one.
-    assert "sslcert=" in (ADDRESS or "") or outcomes["turned"] < rounds, "nothing was refused"
+    report(allocations=total, **outcomes)
+    assert may_all_succeed or outcomes["turned"] < sum(outcomes.values()), "nothing was refused"
