@@ -94,6 +94,7 @@ struct StoreLocation: Sendable {
   /// Whether the text is the address of a database in another form, such as `mysql://HOST/NAME` or
   /// `host=HOST dbname=NAME`. As a path it would begin an empty store.
   private static func resemblesAddress(_ path: String) -> Bool {
+    if path.hasPrefix("/") { return false }
     let first = path.prefix { $0 != "/" }
     if first.count < path.count, first.hasSuffix(":") { return true }
     let words = path.split { $0 == " " || $0 == "=" }
