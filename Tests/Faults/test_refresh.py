@@ -105,7 +105,7 @@ def test_no_refused_allocation_loses_a_token_that_was_handed_out(world, preload,
     # Over TLS most allocations are for the connection to the database, which is made anew after a refused one.
     may_all_succeed = "sslcert=" in (ADDRESS or "")
     for count in range(10 * rounds):
-        # None of a few places may matter, so that more of them are tried.
+        # A few places may all be harmless. More of them are tried then.
         if count >= rounds and (may_all_succeed or outcomes["turned"] < count):
             break
         place = random.randint(1, total)

@@ -46,7 +46,7 @@ extension Problem {
     detail: "pendingCredential")
 
   static func requiresRecentLogin(_ user: User, seconds: Int64) -> Problem {
-    // The password of a user without a provider is the front end's question.
+    // A user with a password alone has no provider to name.
     let provider = user.identities.map(\.place.provider).first { $0 != User.password }
     return Problem(
       .requiresRecentLogin,
