@@ -299,13 +299,20 @@ public final class Server: Sendable {
 }
 
 extension AccountStore {
-  /// Returns the same store, with leases that exclude nobody while this is `true`.
+  /// Returns the same store, with leases that exclude nobody while this is `true`. Meanwhile it
+  /// knows no begun renewals, because they would be those of ended processes without the leases.
   fileprivate func leasing(unless isWithoutLeases: Lock<Bool>) -> AccountStore {
     let store = self
     var result = self
     result.lease = { id throws(Problem) in
       isWithoutLeases.withLock { $0 } ? Lease(end: {}) : try await store.lease(id)
     }
+    let renewals = begunRenewals
+    result.begunRenewals = BegunRenewals(
+      begin: { if !isWithoutLeases.withLock({ $0 }) { renewals.begin($0) } },
+      end: renewals.end,
+      all: { isWithoutLeases.withLock { $0 } ? [] : renewals.all() },
+      contains: renewals.contains)
     return result
   }
 }
