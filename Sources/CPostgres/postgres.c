@@ -26,6 +26,7 @@ enum { FIELD_STATE = 'C', FIELD_MESSAGE = 'M' };
 
 #define FUNCTIONS(X)                                                                              \
   X(option *, conninfoParse, (const char *, char **))                                             \
+  X(option *, conninfo, (cpostgres_connection *))                                                 \
   X(void, conninfoFree, (option *))                                                               \
   X(void, freemem, (void *))                                                                      \
   X(int, libVersion, (void))                                                                      \
@@ -139,8 +140,20 @@ const char *cpostgres_message(const cpostgres_connection *connection) {
   return table.errorMessage(connection);
 }
 
-cpostgres_refusal_kind cpostgres_refusal(const cpostgres_connection *connection) {
-  const char *message = table.errorMessage(connection);
+int cpostgres_count_hosts(cpostgres_connection *connection) {
+  option *options = table.conninfo(connection);
+  int count = 1;
+  for (option *each = options; each != NULL && each->keyword != NULL; each++) {
+    if (strcmp(each->keyword, "host") != 0 && strcmp(each->keyword, "hostaddr") != 0) continue;
+    int found = 1;
+    for (const char *byte = each->value; byte != NULL && *byte != 0; byte++) found += *byte == ',';
+    if (found > count) count = found;
+  }
+  table.conninfoFree(options);
+  return count;
+}
+
+cpostgres_refusal_kind cpostgres_refusal(const char *message) {
   static const struct {
     const char *first, *second;
     cpostgres_refusal_kind kind;
@@ -153,6 +166,9 @@ cpostgres_refusal_kind cpostgres_refusal(const cpostgres_connection *connection)
       {"no password supplied", "", CPOSTGRES_NOT_ALLOWED},
       {"permission denied", "", CPOSTGRES_NOT_ALLOWED},
       {"no pg_hba.conf entry", "", CPOSTGRES_NOT_ALLOWED},
+      {"pg_hba.conf rejects", "", CPOSTGRES_NOT_ALLOWED},
+      {"not permitted to log in", "", CPOSTGRES_NOT_ALLOWED},
+      {"valid client certificate", "", CPOSTGRES_NOT_ALLOWED},
   };
   for (size_t index = 0; index < sizeof known / sizeof known[0]; index++)
     if (strstr(message, known[index].first) != NULL && strstr(message, known[index].second) != NULL)

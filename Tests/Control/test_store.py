@@ -6,6 +6,8 @@ import re
 import sqlite3
 import subprocess
 
+import pytest
+
 from control import EINLASS, account, run, usernames, with_passphrase
 from terminal import PATIENCE
 
@@ -34,6 +36,15 @@ def test_the_store_is_shown_checked_copied_and_sealed_anew(two, tmp_path):
     assert run("store", "rotate-key", *two)[0] == 0
     assert run("store", "slots", *two)[:2] == (0, "keyfile\n")
     assert usernames(two) == ["ada", "bob"]
+
+
+@pytest.mark.parametrize("place", ["POSTGRESQL://ada:s3cret@db/x", "host=db dbname=x password=s3cret", "mysql://ada:s3cret@db/x"])
+def test_an_address_of_another_form_is_no_path_for_a_move(two, tmp_path, place):
+    before = sorted(tmp_path.rglob("*"))
+    for places in [place], [place, str(tmp_path / "b.db")]:
+        code, output, errors = run("store", "move", *places, *two, cwd=tmp_path)
+        assert code == 1 and "postgresql://USER@HOST" in errors and "s3cret" not in output + errors
+    assert usernames(two) == ["ada", "bob"] and sorted(tmp_path.rglob("*")) == before
 
 
 def test_store_status_says_that_the_first_change_creates_the_store(store):

@@ -66,6 +66,13 @@ def test_a_refused_address_in_the_configuration_is_refused_too(machine):
     assert json.loads(done.stdout)["error"]["data"]["detail"] == "refused"
 
 
+@pytest.mark.parametrize("address", ["postgresql://ada%3A" + SECRET + "@/einlass", f"postgresql:///x?dbname=password%3D{SECRET}"])
+def test_a_secret_in_an_unusual_place_is_not_shown(machine, address):
+    process = machine.start(address, is_introduced=False)
+    assert SECRET not in str(process.call("store.check")) + str(process.call("store.status"))
+    process.close()
+
+
 class Listener:
     """A server at 127.0.0.1 that has no TLS, and the bytes that it gets."""
 

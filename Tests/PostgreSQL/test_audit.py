@@ -83,6 +83,27 @@ def test_a_required_entry_is_in_the_table_before_the_answer(shared, wire, audit)
     fleet.close()
 
 
+def test_lines_that_wait_do_not_bring_back_a_removed_store(shared, wire):
+    fleet = Fleet(shared, "buried", 1, reaching=wire.parameters)
+    account, family = fleet.add()
+    fleet.get(account)
+    wait_for_lines(fleet, 1)
+    wire.freeze()
+    process = fleet.processes[0]
+    assert "result" in process.call("credentials.get", account=account)
+    process.kill()
+    process.close()
+    wire.cut()
+    wire.thaw()
+    shared.sql("DROP SCHEMA einlass_buried CASCADE")
+    fleet.processes = [process.machine.start(fleet.address)]
+    assert fleet.processes[0].call("accounts.list")["result"]["accounts"] == []
+    time.sleep(2)
+    assert shared.sql("SELECT count(*) FROM pg_namespace WHERE nspname = 'einlass_buried'") == [("0",)]
+    assert list(process.machine.state.rglob("store.audit.jsonl*"))
+    fleet.close()
+
+
 def test_equal_lines_are_all_kept(shared):
     fleet = Fleet(shared, "equal", 1)
     try:

@@ -264,9 +264,10 @@ def test_a_store_moves_into_the_database_and_back(operator, second):
     one = operator.machines["one"]
     file, mine = str(one.folder / ".local/share/einlass/store.db"), STORE + "&einlass_store=mine"
     one.do("access", "set", "moved", "gitlab", "granted", "--store", file)
-    operator.read("Move a store")
+    operator.read("Move a store", until="REVOKE")
     assert "moved" in one.do("access", "list", "--store", mine)
     one.do("store", "move", mine, file)
+    operator.read("Move a store")
     assert "moved" in one.do("access", "list", "--store", file)
 
 

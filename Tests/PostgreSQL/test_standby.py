@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from cluster import Standby
+from cluster import Standby, free_port
 from machines import Fleet
 from wire import Wire, socket_of
 
@@ -116,6 +116,21 @@ def test_a_first_server_that_hangs_leaves_the_second_in_reach(shared):
         assert {answer["result"]["credential"]["token"] for answer in fleet.get(account)} == {
             fleet.provider.families[family]["access"]}
         fleet.close()
+
+
+def test_a_server_out_of_reach_may_be_the_one_that_takes_writes(shared):
+    """The other one is read-only, as a standby is until its promotion."""
+    hosts = {"host": f"{shared.sockets},{shared.sockets}", "port": f"{free_port()},{shared.port}",
+             "options": "-cdefault_transaction_read_only=on"}
+    fleet = Fleet(shared, "away", 1)
+    both, one = (fleet.machines[0].start(shared.address("away", **place), is_introduced=False)
+                 for place in (hosts, {"options": hosts["options"]}))
+    error = both.call("store.check")["error"]
+    assert error["data"]["detail"] == "unreachable" and error["data"]["retryable"] and "read-only" in error["message"]
+    # The control: alone it is read-only.
+    assert one.call("store.check")["error"]["data"]["detail"] == "readOnly"
+    fleet.processes += [both, one]
+    fleet.close()
 
 
 @synchronous(False)

@@ -228,6 +228,48 @@ def test_a_newer_schema_is_left_alone(shared, fleet):
     assert "result" in add(machines.processes[0], "grace")
 
 
+def test_a_store_without_one_of_its_tables_is_damaged(shared, fleet):
+    machines = fleet("torn")
+    process = machines.processes[0]
+    account, _ = machines.add("ada")
+    tables = ["account", "change", "credential", "provider_overlay"]
+    for table in tables:
+        shared.sql(f"ALTER TABLE einlass_torn.{table} RENAME TO hidden")
+        new = machines.spawn(is_introduced=False)
+        assert detail(new.call("store.check")) == "corrupt", table
+        new.close()
+        shared.sql(f"ALTER TABLE einlass_torn.hidden RENAME TO {table}")
+    # The control: the whole store is read.
+    assert names(process) == ["ada"] and process.call("store.check")["result"]["sound"]
+    shared.sql("ALTER TABLE einlass_torn.lease RENAME TO hidden")
+    assert detail(process.call("credentials.get", account=account)) == "corrupt"
+    shared.sql("ALTER TABLE einlass_torn.hidden RENAME TO lease")
+
+
+def test_a_database_that_lacks_letters_gets_no_store(shared, fleet):
+    shared.sql("CREATE DATABASE latin ENCODING LATIN1 TEMPLATE template0 OWNER einlass", database="postgres")
+    machines = fleet("letters", 0, address=shared.address("letters", database="latin"))
+    machines.processes = [machines.spawn(is_introduced=False)]
+    answer = add(machines.processes[0])
+    assert detail(answer) == "refused" and "LATIN1" in answer["error"]["message"]
+    assert shared.sql("SELECT count(*) FROM pg_namespace WHERE nspname = 'einlass_letters'", database="latin") == [("0",)]
+
+
+def test_names_are_stored_as_unicode_by_any_address(shared, fleet):
+    machines = fleet("names", 0, address=shared.address("names", client_encoding="LATIN1"))
+    machines.processes = [machines.spawn(is_introduced=False)]
+    assert "result" in add(machines.processes[0], "Zoë Łukasz")
+    assert shared.sql("SELECT username FROM einlass_names.account") == [("Zoë Łukasz",)]
+
+
+def test_a_refused_role_is_a_problem_of_permissions(shared, fleet):
+    shared.sql("CREATE ROLE lost NOLOGIN")
+    machines = fleet("lost", 0, address=shared.address("lost", role="lost"))
+    machines.processes = [machines.spawn(is_introduced=False)]
+    answer = machines.processes[0].call("store.check")
+    assert detail(answer) == "permissions" and "not permitted to log in" in answer["error"]["message"]
+
+
 def test_a_schema_of_others_is_left_alone(shared, fleet):
     shared.sql("CREATE SCHEMA einlass_others AUTHORIZATION einlass", "CREATE TABLE einlass_others.account (id integer)",
                "INSERT INTO einlass_others.account VALUES (7)", role="postgres")
@@ -242,7 +284,7 @@ def test_a_database_that_is_not_there_is_named(shared, fleet):
     machines = fleet("nowhere", 0, address=shared.address("nowhere", database="nowhere"))
     machines.processes = [machines.spawn(is_introduced=False)]
     answer = machines.processes[0].call("accounts.list")
-    assert answer["error"]["code"] == 1009 and "nowhere" in answer["error"]["message"]
+    assert detail(answer) == "refused" and "nowhere" in answer["error"]["message"]
 
 
 def test_a_standby_or_a_read_only_database_is_read(shared, fleet):

@@ -13,7 +13,7 @@ import time
 import pytest
 
 from place import about_files
-from rotation import PATIENCE, World
+from rotation import PATIENCE, Process, World
 
 pytestmark = pytest.mark.usefixtures("built")
 ROUNDS = int(os.environ.get("EINLASS_FAULT_ROUNDS", "50"))
@@ -260,6 +260,37 @@ def test_a_slow_answer_does_not_overwrite_a_newer_token():
         # The late token is older than the stored one.
         assert slow.answer(number)["result"]["credential"]["token"] == newest
         assert quick.call("credentials.get", account=account)["result"]["credential"]["token"] == newest
+    world.close()
+
+
+def test_a_store_is_not_moved_while_a_token_is_renewed():
+    """The renewed token would be stored in the old place."""
+    world = World(2)
+    process, other = world.processes
+    account, family = world.add()
+    arrived, go = threading.Event(), threading.Event()
+
+    def gate(number, when):
+        if when == "after":
+            arrived.set()
+            go.wait(PATIENCE)
+
+    world.provider.gate = gate
+    number = process.send("credentials.get", account=account)
+    assert arrived.wait(PATIENCE)
+    place = str(world.folder / "moved/store.db")
+    assert other.call("store.move", to=place)["error"]["data"]["detail"] == "locked"
+    go.set()
+    renewed = process.answer(number)["result"]["credential"]["token"]
+    assert renewed == world.provider.families[family]["access"] and world.kept(account, family)
+    # A lease in a database ends a moment after the answer.
+    deadline = time.monotonic() + PATIENCE
+    while "error" in (moved := other.call("store.move", to=place)):
+        assert moved["error"]["data"]["detail"] == "locked" and time.monotonic() < deadline, moved
+        time.sleep(0.01)
+    later = Process(world.folder, store=place)
+    world.processes.append(later)
+    assert later.call("credentials.get", account=account)["result"]["credential"]["token"] == renewed
     world.close()
 
 

@@ -45,9 +45,11 @@ typedef enum {
   CPOSTGRES_NOT_ALLOWED,
   CPOSTGRES_NO_DATABASE,
 } cpostgres_refusal_kind;
-/// Returns the reason for a connection that was not made, as far as libpq's sentence tells it: there
-/// is no SQLSTATE of it.
-cpostgres_refusal_kind cpostgres_refusal(const cpostgres_connection *connection);
+/// Returns the reason for a connection that was not made, as far as this line of libpq's sentence
+/// tells it in English: there is no SQLSTATE of it.
+cpostgres_refusal_kind cpostgres_refusal(const char *line);
+/// Returns the number of hosts that the address names.
+int cpostgres_count_hosts(cpostgres_connection *connection);
 /// Returns whether the connection is encrypted by TLS.
 int cpostgres_uses_tls(cpostgres_connection *connection);
 /// Returns the process id of the server's end, or the number that a pooler tells in its place.

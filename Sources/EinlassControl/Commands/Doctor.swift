@@ -80,7 +80,9 @@ struct Doctor: ServerCommand {
     guard let store = console.greeting["store"] else { return [] }
     if let problem = store["problem"] { return [Finding("store", problem)] }
     let status = try console.call("store.status")
-    if let file = status["path"]?.string, FileSystem.isOnNetwork(nearest: file) {
+    if status["database"] == nil, let file = status["path"]?.string,
+      FileSystem.isOnNetwork(nearest: file)
+    {
       return [
         Finding(
           "store", .wrong,

@@ -151,7 +151,18 @@ struct StoreMove: ServerCommand {
   }
 
   private static func place(_ text: String) throws(Failure) -> String {
-    text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") ? text : try absolute(text)
+    if text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") { return text }
+    // Behind the folder's path, einlass would not notice an address of another form.
+    let isPath = text.hasPrefix("/") || text.hasPrefix("./")
+    guard isPath || !text.contains(where: { ":=".contains($0) }) else {
+      // The address may hold a password.
+      throw .unusable(
+        "The place is given by an address that is not a file's path.",
+        NextStep(
+          "Give postgresql://USER@HOST:PORT/DATABASE, or begin a relative path with a colon or an equals sign with ./."
+        ))
+    }
+    return try absolute(text)
   }
 }
 

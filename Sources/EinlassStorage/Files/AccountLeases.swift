@@ -13,7 +13,7 @@ final class AccountLeases: Sendable {
     @Sendable (_ name: String, Deadline, _ ended: @escaping @Sendable () -> Void) throws(Problem) ->
     Lease?
 
-  /// A request to a provider takes at most 30 s; the rest is a margin.
+  /// A request to a provider takes at most 20 s, and may be repeated once; the rest is a margin.
   private static let patienceMilliseconds = 45_000
 
   private let acquire: Acquire
@@ -89,6 +89,32 @@ extension AccountLeases {
         ended()
       }
     }
+  }
+}
+
+extension StoreLocation {
+  /// Throws `locked` while a process holds the lease of an account.
+  func requireNoLease() throws(Problem) {
+    let isHeld = try FileProblem.store { () throws(FileError) in
+      guard let directory = try SafeDirectory.open(self.directory + "/locks") else { return false }
+      for name in try directory.names() where name.hasSuffix(".lock") {
+        // Without making a file that another process has just removed.
+        guard var lock = try FileLock.existing(name, in: directory) else { continue }
+        guard try lock.acquire(.exclusive, by: .now) else { return true }
+      }
+      return false
+    }
+    if isHeld { throw .leaseIsHeld(path) }
+  }
+}
+
+extension Problem {
+  /// The store cannot be moved yet, because a renewed token would be stored in the old place.
+  static func leaseIsHeld(_ path: String) -> Problem {
+    .store(
+      .locked,
+      "A token of the account store \(path) is being renewed, and would be lost by the move. Try again in a minute.",
+      path: path)
   }
 }
 

@@ -81,12 +81,15 @@ struct PostgresAddress: Sendable {
     if let at = authority.firstIndex(of: "@") {
       (user, hosts) = (authority[..<at], authority[at...].dropFirst())
     }
-    guard !user.contains(where: { ":?=&".contains($0) }),
+    guard !user.contains(where: { ":?=&%".contains($0) }),
       !head[hosts.startIndex...].contains("@"),
       hosts.split(separator: ",").allSatisfy(hasSoundPort)
     else { return String(scheme(of: text)) }
     let shown = parameters.filter { parameter in
-      harmless.contains { parameter.hasPrefix($0 + "=") }
+      // The name of a database may be a whole address.
+      let isAddress =
+        parameter.hasPrefix("dbname=") && parameter.dropFirst(7).contains { "=%:".contains($0) }
+      return !isAddress && harmless.contains { parameter.hasPrefix($0 + "=") }
     }
     return shown.isEmpty ? head : head + "?" + shown.joined(separator: "&")
   }
@@ -110,7 +113,7 @@ struct PostgresAddress: Sendable {
         path: text)
     }
     // Each has to be repeated, so that a variable of the environment does not replace it.
-    var keywords = Self.defaults.filter { given[$0.0] == nil }
+    var keywords = Self.defaults.filter { given[$0.0] == nil } + [("client_encoding", "UTF8")]
     if !isLocal(given, environment) {
       let mode = given["sslmode"] ?? "verify-full"
       guard mode == "verify-full" else {
@@ -119,7 +122,8 @@ struct PostgresAddress: Sendable {
           "The account store is on another machine, and sslmode=\(mode) does not verify that machine. Use sslmode=verify-full with the authority's certificate as sslrootcert.",
           path: text)
       }
-      keywords.append(("sslmode", mode))
+      // libpq would use no TLS on a connection that Kerberos encrypts.
+      keywords += [("sslmode", mode), ("gssencmode", "disable")]
     } else if given["hostaddr"] == nil {
       // An empty value keeps PGHOSTADDR from leading to another machine.
       keywords.append(("hostaddr", ""))
@@ -147,7 +151,7 @@ struct PostgresAddress: Sendable {
   ]
 
   private static let defaults = [
-    ("fallback_application_name", "einlass"), ("client_encoding", "UTF8"),
+    ("fallback_application_name", "einlass"),
     ("target_session_attrs", "read-write"), ("keepalives_idle", "10"),
     ("keepalives_interval", "5"), ("keepalives_count", "3"), ("tcp_user_timeout", "15000"),
     ("gssencmode", "disable"),

@@ -156,7 +156,10 @@ private final class AuditSpool: Sendable {
         // A power cut may leave a piece of a line.
         var left = lines.filter { $0.bytes.last == UInt8(ascii: "}") }[...]
         while !left.isEmpty {
-          try insert(left.prefix(Self.linesOfStatement), of: name, by: deadline())
+          // The lines wait for a store, and make none where it was removed or moved away.
+          guard try insert(left.prefix(Self.linesOfStatement), of: name, by: deadline()) else {
+            return
+          }
           left = left.dropFirst(Self.linesOfStatement)
         }
         directory.remove(name)
@@ -195,25 +198,32 @@ private final class AuditSpool: Sendable {
     }
   }
 
+  /// Returns `false` if there is no store.
   private func insert(
     _ lines: ArraySlice<LineFile.Line>, of file: String, by deadline: Deadline
-  ) throws(Problem) {
+  ) throws(Problem) -> Bool {
     let rows = lines.indices.map { index in
       let number = 2 * (index - lines.startIndex)
       return "(?\(number + 1), ?\(number + 2))"
     }
-    try shared.makingStore(by: deadline) { connection throws(Problem) in
-      try connection.each(
-        """
-        INSERT INTO \(table) (line, origin) VALUES \(rows.joined(separator: ", "))
-        ON CONFLICT (origin) DO NOTHING
-        """,
-        lines.flatMap { line -> [SQLValue] in
-          // No other line has this value, of this machine or another.
-          let origin = Canonical.bytes([Array("\(file) \(line.position.offset)".utf8), line.bytes])
-          return [.blob(line.bytes), .blob(Digest.sha256(origin))]
-        }
-      ) { _ in true }
+    let values = lines.flatMap { line -> [SQLValue] in
+      // No other line has this value, of this machine or another.
+      let origin = Canonical.bytes([Array("\(file) \(line.position.offset)".utf8), line.bytes])
+      return [.blob(line.bytes), .blob(Digest.sha256(origin))]
+    }
+    do throws(Problem) {
+      try shared.alone(by: deadline) { connection throws(Problem) in
+        connection.deadline = deadline
+        try connection.each(
+          """
+          INSERT INTO \(table) (line, origin) VALUES \(rows.joined(separator: ", "))
+          ON CONFLICT (origin) DO NOTHING
+          """, values
+        ) { _ in true }
+      }
+      return true
+    } catch  where error == .noDatabaseStore {
+      return false
     }
   }
 }

@@ -70,11 +70,20 @@ internal import EinlassSystem
   deinit { unsafe cpostgres_close(connection) }
 
   /// Returns the problem of a connection that was not made.
+  ///
+  /// libpq writes a line about each attempt. Of several hosts one that could not be reached may be
+  /// the one that takes changes, so it decides.
   private static func refusal(
     _ connection: OpaquePointer, _ address: PostgresAddress
   ) -> Problem {
-    let reason = unsafe PostgresProblem.plain(String(cString: cpostgres_message(connection)))
-    return switch unsafe cpostgres_refusal(connection) {
+    let lines = unsafe String(cString: cpostgres_message(connection)).split(separator: "\n")
+      .filter { line in !["\t", "DETAIL:", "HINT:"].contains { line.hasPrefix($0) } }
+      .map { (kind: cpostgres_refusal(String($0)), text: PostgresProblem.plain(String($0))) }
+    let isOfOneHost = unsafe cpostgres_count_hosts(connection) < 2
+    let deciding =
+      lines.first { ($0.kind != CPOSTGRES_UNREACHABLE) == isOfOneHost } ?? lines.first
+    let reason = isOfOneHost ? deciding?.text ?? "" : lines.map(\.text).joined(separator: "; ")
+    return switch deciding?.kind {
     case CPOSTGRES_READ_ONLY: PostgresProblem.readOnly(address.text)
     case CPOSTGRES_NOT_ALLOWED: PostgresProblem.problem("28000", reason, address)
     case CPOSTGRES_NO_DATABASE: PostgresProblem.problem("3D000", reason, address)
@@ -134,7 +143,9 @@ extension PostgresConnection {
   }
 
   /// Begins a transaction. Returns `nil`, without one, if there is no store.
-  func begin(_ kind: Kind, by deadline: Deadline) throws(Problem) -> Meta? {
+  func begin(
+    _ kind: Kind, by deadline: Deadline, again isSecondTry: Bool = false
+  ) throws(Problem) -> Meta? {
     self.deadline = deadline
     // The server's sentence about a held lock must come before the limit of this process.
     let wait = max(1, deadline.millisecondsLeft - 500)
@@ -153,8 +164,10 @@ extension PostgresConnection {
         """)
     guard result.state != "42P01", result.state != "3F000" else {
       rollBack()
-      try requireUsage()
-      return nil
+      guard try hasStore() else { return nil }
+      // The first time another machine may have just made the tables.
+      guard !isSecondTry else { throw .damaged(path, "a table is missing") }
+      return try begin(kind, by: deadline, again: true)
     }
     do throws(Problem) {
       try result.requireSuccess(address)
@@ -179,15 +192,21 @@ extension PostgresConnection {
     }
   }
 
-  /// Throws `permissions` if there is a schema that the role may not use, because its tables look
-  /// missing then.
-  private func requireUsage() throws(Problem) {
+  /// Returns whether the schema has the table `meta`. Throws `permissions` if there is a schema that
+  /// the role may not use, because its tables look missing then.
+  func hasStore() throws(Problem) -> Bool {
     let rows = try rows(
-      "SELECT has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = ?1",
-      [.text(address.schema)])
-    guard rows.first?.first?.number == 0 else { return }
-    throw PostgresProblem.problem(
-      "42501", "permission denied for schema \(address.schema)", address)
+      """
+      SELECT has_schema_privilege(oid, 'USAGE'),
+        EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = n.oid AND relname = 'meta')
+      FROM pg_namespace AS n WHERE nspname = ?1
+      """, [.text(address.schema)])
+    guard let row = rows.first else { return false }
+    guard row[0].number != 0 else {
+      throw PostgresProblem.problem(
+        "42501", "permission denied for schema \(address.schema)", address)
+    }
+    return row[1].number != 0
   }
 
   /// Ends a reading transaction without waiting for the server.

@@ -60,6 +60,15 @@ struct PostgresCreation {
     let schema = connection.address.schema
     // The lock keeps two machines from making the same tables at once.
     try connection.run(script: "BEGIN; SELECT pg_advisory_xact_lock(hashtext('\(schema)'))")
+    let encoding = try connection.first("SELECT current_setting('server_encoding')") {
+      row throws(Problem) in try row.text(0)
+    }
+    guard ["UTF8", "SQL_ASCII"].contains(encoding) else {
+      throw .store(
+        .refused,
+        "The database of the account store \(connection.path) has the encoding \(encoding ?? "unknown"), which lacks letters of names. Make another one with createdb --encoding=UTF8 --template=template0.",
+        path: connection.path)
+    }
     // Not by to_regnamespace, because a session may remember that there was no such schema.
     let found = try connection.first(
       """

@@ -7,7 +7,7 @@ internal import EinlassSystem
 ///
 /// Advisory locks belong to a session, which a pooler shares and a failover loses.
 extension AccountLeases {
-  /// The life of a lease, in seconds. A request to a provider takes at most 30.
+  /// The life of a lease, in seconds. A request to a provider takes at most 20.
   static let seconds: Int64 = 45
   /// The least that must be left of a lease before a request to a provider is sent, in seconds.
   static let leastSeconds: Int64 = 20

@@ -28,7 +28,7 @@ enum PostgresProblem {
       .store(
         .full, "The database server of the account store \(path) has no space left on its disk.",
         path: path)
-    case "55P03", "57014", "40P01", "40001":
+    case "55P03", "40P01", "40001":
       .store(
         .locked, "Another machine keeps the account store \(path) locked. Try again.", path: path)
     // Our statements are valid, so a wrong name, type or row means a changed schema.

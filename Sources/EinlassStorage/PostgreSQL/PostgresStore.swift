@@ -58,11 +58,23 @@ final class PostgresStore: SharedStore {
           connection.endReading()
           return result
         } catch {
-          connection.rollBack()
-          throw error
+          throw end(connection, error)
         }
       }
     }
+  }
+
+  /// Ends a failed transaction. Returns its problem: without a table the store is damaged, or another
+  /// machine has taken it away.
+  private func end(_ connection: PostgresConnection, _ error: Problem) -> Problem {
+    connection.rollBack()
+    guard error == .noDatabaseStore else { return error }
+    guard (try? connection.hasStore()) == true else {
+      return .store(
+        .locked, "The account store \(address.text) was moved or removed meanwhile. Try again.",
+        path: address.text)
+    }
+    return .damaged(address.text, "a table is missing")
   }
 
   /// Returns the result of `body` on the kept rows, or `nil` if they are not enough, or lead to a
@@ -104,12 +116,14 @@ final class PostgresStore: SharedStore {
           if let meta { kept.keep(Meta.selection, [], [meta], at: after.revision, in: era) }
           return result
         } catch {
-          connection.rollBack()
-          throw error
+          throw end(connection, error)
         }
       }
     }
   }
+
+  /// `moveAway` itself keeps the leases free.
+  func requireNoLease() {}
 
   func moveAway<Result>(
     _ body: (any Database) throws(Problem) -> Result
@@ -118,6 +132,11 @@ final class PostgresStore: SharedStore {
     return try alone(by: deadline) { connection throws(Problem) in
       guard let meta = try connection.begin(.write, by: deadline) else { return nil }
       do throws(Problem) {
+        // No renewal begins until the end of the move.
+        try connection.run("LOCK TABLE lease IN SHARE MODE")
+        let isHeld = try connection.first(
+          "SELECT 1 FROM lease WHERE until > clock_timestamp() LIMIT 1", read: { _ in true })
+        guard isHeld == nil else { throw .leaseIsHeld(address.text) }
         // Before the copy, because a role without the right must not make a second store.
         try connection.run("ALTER SCHEMA \"\(address.schema)\" RENAME TO \"\(movedName)\"")
         // The other place may take its time between two rows.
@@ -219,7 +238,9 @@ final class PostgresStore: SharedStore {
     }
     do throws(Problem) { return try run() } catch  where error == .noDatabaseStore {
       try write(.usual) { _ throws(Problem) in }
-      return try run()
+      do throws(Problem) { return try run() } catch  where error == .noDatabaseStore {
+        throw .damaged(address.text, "a table is missing")
+      }
     }
   }
 

@@ -97,6 +97,8 @@ final class StoreFile: SharedStore {
     }
   }
 
+  func requireNoLease() throws(Problem) { try location.requireNoLease() }
+
   func moveAway<Result>(
     _ body: (any Database) throws(Problem) -> Result
   ) throws(Problem) -> Result? {

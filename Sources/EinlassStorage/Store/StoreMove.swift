@@ -34,7 +34,8 @@ struct StorePlace {
   /// complete and compared. No row is opened, so this needs no key, and each key slot opens the new
   /// store too.
   ///
-  /// The lock of the store is held meanwhile. Throws `refused` if a store is there already.
+  /// The lock of the store is held meanwhile. Throws `refused` if a store is there already, and
+  /// `locked` while a token is being renewed. A file keeps the newest 16 MiB of the audit trail.
   func move(
     to other: StorePlace, _ progress: StoreMaintenance.Progress
   ) throws(Problem) -> StoreMaintenance.Moved {
@@ -44,9 +45,13 @@ struct StorePlace {
     // Read first, because they move away with the tables of a database.
     let providers = try overlay.read()
     let lines = try audit.all()
+    try shared.requireNoLease()
     let count = try shared.moveAway { old throws(Problem) in
       try other.shared.receive { new throws(Problem) in
-        try old.copyRows(to: new, progress)
+        let count = try old.copyRows(to: new, progress)
+        // Again, because a renewal may have begun during the copy.
+        try shared.requireNoLease()
+        return count
       }
     }
     guard let count else { throw shared.nothingThere }
