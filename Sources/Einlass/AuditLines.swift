@@ -42,15 +42,19 @@ public struct AuditLines: Sendable {
     @Sendable (AccountStore.Patience, _ shouldRemove: ([UInt8]) -> Bool) throws(Problem) -> Int
   /// Called at the end of the process, for lines that wait to be sent elsewhere.
   public var finish: @Sendable () -> Void
+  /// Returns the problem that keeps lines from being sent elsewhere.
+  public var sendingProblem: @Sendable () -> Problem?
 
   public init(
     append: @escaping @Sendable ([UInt8], AccountStore.Patience) throws(Problem) -> Void,
     isFree: @escaping @Sendable () -> Bool,
     part: @escaping @Sendable (Position?, AccountStore.Patience) throws(Problem) -> Part?,
     remove: @escaping @Sendable (AccountStore.Patience, ([UInt8]) -> Bool) throws(Problem) -> Int,
-    finish: @escaping @Sendable () -> Void = {}
+    finish: @escaping @Sendable () -> Void = {},
+    sendingProblem: @escaping @Sendable () -> Problem? = { nil }
   ) {
     self.finish = finish
+    self.sendingProblem = sendingProblem
     self.append = append
     self.isFree = isFree
     self.part = part

@@ -53,6 +53,8 @@ final class AuditTrail: Sendable {
   private let isRequired: Bool
   private let now: @Sendable () -> UnixTime
   private let log: Lock<Log>
+  /// The message of the last warning about lines that are not sent.
+  private let warned = Lock<String?>(nil)
 
   /// - Parameters:
   ///   - key: Returns the key of the token digests.
@@ -76,11 +78,24 @@ final class AuditTrail: Sendable {
   ) throws(Problem) {
     do throws(Problem) {
       try lines.append(line(event, patience), patience)
+      warnOfUnsentLines()
     } catch {
       if error.isLockedStore, patience == .none { throw error }
       log.withLock { $0 }.warning("audit", "the entry was not written: \(error.message)")
       if isRequired { throw error }
     }
+  }
+
+  /// Logs once that a database refuses the lines. An interruption is not logged, because the lines
+  /// are sent after it.
+  private func warnOfUnsentLines() {
+    guard let problem = lines.sendingProblem(), !problem.isRetryable else { return }
+    let isNew = warned.withLock { warned in
+      defer { warned = problem.message }
+      return warned != problem.message
+    }
+    guard isNew else { return }
+    log.withLock { $0 }.warning("audit", "entries wait on this machine: \(problem.message)")
   }
 
   /// Records an action that is already done. Failures are logged only.

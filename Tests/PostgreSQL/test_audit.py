@@ -3,13 +3,17 @@
     python -m pytest Tests/PostgreSQL/test_audit.py
 """
 import json
+import os
+import subprocess
 import time
 
 import pytest
 
 from machines import Fleet
+from rotation import EINLASS, PATIENCE
 from wire import Wire, socket_of
 
+CONTROL = os.environ.get("EINLASS_CONTROL", str(EINLASS).removesuffix("einlass") + "einlassctl")
 pytestmark = pytest.mark.usefixtures("built")
 
 
@@ -80,6 +84,29 @@ def test_a_required_entry_is_in_the_table_before_the_answer(shared, wire, audit)
     # The control: what is not required is handed out without the server.
     assert ("error" in process.call("credentials.get", account=account)) == bool(audit)
     wire.thaw()
+    fleet.close()
+
+
+def test_a_database_that_refuses_the_lines_is_reported(shared):
+    fleet = Fleet(shared, "refused", 1)
+    account, _ = fleet.add()
+    shared.sql("REVOKE INSERT ON einlass_refused.audit FROM einlass")
+    machine = fleet.machines[0]
+    process = machine.start(fleet.address, before=["sh", "-c", 'exec "$@" 2>errors', "sh"])
+    fleet.processes.append(process)
+    errors = machine.folder / "errors"
+    deadline = time.monotonic() + PATIENCE
+    while "permission denied for table audit" not in errors.read_text():
+        assert "result" in process.call("credentials.get", account=account) and time.monotonic() < deadline
+        time.sleep(0.1)
+    process.call("credentials.get", account=account)
+    assert errors.read_text().count("entries wait on this machine") == 1
+    doctor = [CONTROL, "doctor", "--store", fleet.address, "--key-file", str(machine.key), "--providers", str(machine.folder / "providers.json")]
+    found = subprocess.run(doctor, env=machine.environment | {"EINLASS": EINLASS}, capture_output=True, text=True)
+    assert found.returncode == 1 and "permission denied for table audit" in found.stdout.replace("\n", " "), found.stdout + found.stderr
+    shared.sql("GRANT INSERT ON einlass_refused.audit TO einlass")
+    assert "permission denied" not in subprocess.run(
+        doctor, env=machine.environment | {"EINLASS": EINLASS}, capture_output=True, text=True).stdout
     fleet.close()
 
 

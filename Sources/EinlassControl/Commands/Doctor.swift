@@ -100,6 +100,7 @@ struct Doctor: ServerCommand {
     if let database = status["database"]?.object {
       return [Finding("store", .well, path)] + Self.promises(of: database)
         + (try contents(console, slots: status["slots"]?.plain ?? "unknown"))
+        + (try auditTrail(console))
     }
     if let holder = try lastingHolder(status, console) {
       return [
@@ -156,6 +157,17 @@ struct Doctor: ServerCommand {
     return [
       Finding("database", .well, "PostgreSQL \(database["version"]?.plain ?? ""), \(tls)")
     ]
+  }
+
+  /// Finds a database that refuses the audit lines of this machine. They are sent before the trail is
+  /// listed.
+  private func auditTrail(_ console: Console) throws(Failure) -> [Finding] {
+    do throws(Failure) {
+      _ = try console.call("audit.list", ["limit": 1])
+      return []
+    } catch .refused(let refusal) {
+      return [Finding("audit trail", refusal: refusal)]
+    }
   }
 
   /// Returns the process that has kept the store locked for a second, which is longer than a change

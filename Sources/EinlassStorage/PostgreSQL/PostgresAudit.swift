@@ -44,7 +44,7 @@ extension AuditLines {
         try spool.forward(by: patience.deadline)
         return try shared.removeAuditLines(from: table, shouldRemove)
       },
-      finish: { spool.finish() })
+      finish: { spool.finish() }, sendingProblem: { spool.problem.withLock { $0 } })
   }
 }
 
@@ -81,6 +81,8 @@ private final class AuditSpool: Sendable {
   private let file: AuditFile
   private let shared: PostgresStore
   private let table: String
+  /// The problem of the last attempt to send lines.
+  let problem = Lock<Problem?>(nil)
   private let isWaiting = Lock(false)
   private let forwarding = Lock(false)
 
@@ -129,7 +131,12 @@ private final class AuditSpool: Sendable {
     while true {
       // A line that is appended from now on starts another thread.
       isWaiting.withLock { $0 = false }
-      if (try? forward(by: Deadline(milliseconds: 10_000))) != nil { return }
+      do throws(Problem) {
+        try forward(by: Deadline(milliseconds: 10_000))
+        return problem.withLock { $0 = nil }
+      } catch {
+        problem.withLock { $0 = error }
+      }
       guard isFirst else { return }
       BootTime.pause(milliseconds: Self.retryMilliseconds)
     }
