@@ -81,7 +81,7 @@ def test_a_required_entry_is_in_the_table_before_the_answer(shared, wire, audit)
         if audit:
             assert len(lines(fleet)) == before + 1
     wire.freeze()
-    # The control: what is not required is handed out without the server.
+    # The control: without the requirement the token is handed out without the server.
     assert ("error" in process.call("credentials.get", account=account)) == bool(audit)
     wire.thaw()
     fleet.close()

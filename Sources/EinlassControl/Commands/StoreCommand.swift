@@ -159,7 +159,7 @@ struct StoreMove: ServerCommand {
       throw .unusable(
         "The place is given by an address that is not a file's path.",
         NextStep(
-          "Give postgresql://USER@HOST:PORT/DATABASE, or begin a relative path with a colon or an equals sign with ./."
+          "Give postgresql://USER@HOST:PORT/DATABASE. A relative path with a colon or an equals sign begins with ./."
         ))
     }
     return try absolute(text)
