@@ -89,13 +89,13 @@ final class AuditTrail: Sendable {
   /// Logs once that a database refuses the lines. An interruption is not logged, because the lines
   /// are sent after it.
   private func warnOfUnsentLines() {
-    guard let problem = lines.sendingProblem(), !problem.isRetryable else { return }
+    let problem = lines.sendingProblem().flatMap { $0.isRetryable ? nil : $0.message }
     let isNew = warned.withLock { warned in
-      defer { warned = problem.message }
-      return warned != problem.message
+      defer { warned = problem }
+      return warned != problem
     }
-    guard isNew else { return }
-    log.withLock { $0 }.warning("audit", "entries wait on this machine: \(problem.message)")
+    guard isNew, let problem else { return }
+    log.withLock { $0 }.warning("audit", "entries wait on this machine: \(problem)")
   }
 
   /// Records an action that is already done. Failures are logged only.

@@ -4,8 +4,12 @@ import Testing
 
 /// Every conversation of protocol/transcripts against the spawned server.
 @Suite struct TranscriptTests {
-  /// Each transcript in one of three ways, because all of them would take minutes. The kit of
-  /// `protocol/conformance` sends each one in whole lines.
+  @Test(arguments: Transcript.all)
+  func `The server follows the transcript`(transcript: Transcript) async throws {
+    try await onThread { try TranscriptRunner.run(transcript) }
+  }
+
+  /// Each transcript in one of three ways, because all of them would take minutes.
   @Test(
     arguments: zip(
       Transcript.all,
@@ -16,7 +20,7 @@ import Testing
           ? [.byteByByte, .inRandomPieces] : [.byteByByte, .inRandomPieces, .withHeaders]
         return ways[index % ways.count]
       }))
-  func `The server follows the transcript`(
+  func `The server follows the transcript for any division of the bytes, and with headers`(
     transcript: Transcript, feeding: TranscriptRunner.Feeding
   ) async throws {
     try await onThread { try TranscriptRunner.run(transcript, feeding: feeding) }

@@ -21,7 +21,8 @@ FAR = "db.example.org"
 WITH_A_PASSWORD = [
     f"postgresql://einlass:{SECRET}@/einlass", f"postgres://einlass:{SECRET}@localhost/einlass",
     f"postgresql:///einlass?password={SECRET}", f"postgresql:///einlass?user=einlass&passwor%64={SECRET}",
-    f"postgresql:///einlass?sslpassword={SECRET}"]
+    f"postgresql:///einlass?sslpassword={SECRET}", f"postgresql://ada%3A{SECRET}@/einlass", f"postgresql:///einlass?user=ada:{SECRET}",
+    f"postgresql:///einlass?dbname=password%3D{SECRET}", f"postgresql:///password%3d{SECRET}"]
 WITHOUT_TLS = [f"postgresql://{FAR}/einlass?sslmode={mode}" for mode in ("disable", "allow", "prefer", "require", "verify-ca")] + [
     f"postgresql://localhost,{FAR}/einlass?sslmode=require", f"postgresql:///einlass?host={FAR}&sslmode=require",
     f"postgresql://localhost/einlass?host={FAR}&sslmode=disable", f"postgresql://localhost/einlass?host=/tmp,{FAR}&sslmode=prefer",
@@ -64,13 +65,6 @@ def test_a_refused_address_in_the_configuration_is_refused_too(machine):
     done = subprocess.run([EINLASS, "--finish", "--config", machine.folder / "config.json"], input=request + "\n",
                           capture_output=True, text=True, env=machine.environment, timeout=PATIENCE)
     assert json.loads(done.stdout)["error"]["data"]["detail"] == "refused"
-
-
-@pytest.mark.parametrize("address", ["postgresql://ada%3A" + SECRET + "@/einlass", f"postgresql:///x?dbname=password%3D{SECRET}"])
-def test_a_secret_in_an_unusual_place_is_not_shown(machine, address):
-    process = machine.start(address, is_introduced=False)
-    assert SECRET not in str(process.call("store.check")) + str(process.call("store.status"))
-    process.close()
 
 
 class Listener:

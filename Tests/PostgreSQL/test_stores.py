@@ -241,9 +241,20 @@ def test_a_store_without_one_of_its_tables_is_damaged(shared, fleet):
         shared.sql(f"ALTER TABLE einlass_torn.hidden RENAME TO {table}")
     # The control: the whole store is read.
     assert names(process) == ["ada"] and process.call("store.check")["result"]["sound"]
-    shared.sql("ALTER TABLE einlass_torn.lease RENAME TO hidden")
-    assert detail(process.call("credentials.get", account=account)) == "corrupt"
-    shared.sql("ALTER TABLE einlass_torn.hidden RENAME TO lease")
+    for table, call in [("lease", ("credentials.get", {"account": account})), ("audit", ("audit.list", {})),
+                        ("lease", ("store.move", {"to": str(machines.folder / "moved.db")}))]:
+        shared.sql(f"ALTER TABLE einlass_torn.{table} RENAME TO hidden")
+        assert detail(process.call(call[0], **call[1])) == "corrupt", call
+        shared.sql(f"ALTER TABLE einlass_torn.hidden RENAME TO {table}")
+
+
+def test_a_store_of_a_role_with_a_mark_in_its_name_moves(shared, fleet):
+    shared.sql('CREATE ROLE "ada@corp" LOGIN', 'GRANT CREATE ON DATABASE einlass TO "ada@corp"')
+    machines = fleet("marked", 1, address=shared.address("marked", role="ada%40corp"))
+    assert "result" in add(machines.processes[0])
+    moved = str(machines.folder / "moved.db")
+    result = machines.processes[0].call("store.move", to=moved)["result"]
+    assert (result["path"], result["former"]) == (moved, "einlass_marked.moved")
 
 
 def test_a_database_that_lacks_letters_gets_no_store(shared, fleet):

@@ -153,7 +153,7 @@ struct StoreMove: ServerCommand {
   private static func place(_ text: String) throws(Failure) -> String {
     if text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") { return text }
     // Behind the folder's path, einlass would not notice an address of another form.
-    let isPath = text.hasPrefix("/") || text.hasPrefix("./")
+    let isPath = ["/", "./", "../"].contains { text.hasPrefix($0) }
     guard isPath || !text.contains(where: { ":=".contains($0) }) else {
       // The address may hold a password.
       throw .unusable(

@@ -109,11 +109,11 @@ extension StoreLocation {
 }
 
 extension Problem {
-  /// The store cannot be moved yet, because a renewed token would be stored in the old place.
+  /// The store cannot be moved yet, because the new token would be stored in the old place.
   static func leaseIsHeld(_ path: String) -> Problem {
     .store(
       .locked,
-      "A token of the account store \(path) is being renewed, and would be lost by the move. Try again in a minute.",
+      "A sign-in or a renewal is under way at the account store \(path), and its token would be lost by a move. Try again when it has ended.",
       path: path)
   }
 }

@@ -81,17 +81,27 @@ struct PostgresAddress: Sendable {
     if let at = authority.firstIndex(of: "@") {
       (user, hosts) = (authority[..<at], authority[at...].dropFirst())
     }
-    guard !user.contains(where: { ":?=&%".contains($0) }),
+    guard !user.contains(where: { "?&".contains($0) }), !mayHoldPassword(user),
+      !mayHoldPassword(head[hosts.endIndex...]),
       !head[hosts.startIndex...].contains("@"),
       hosts.split(separator: ",").allSatisfy(hasSoundPort)
     else { return String(scheme(of: text)) }
     let shown = parameters.filter { parameter in
-      // The name of a database may be a whole address.
-      let isAddress =
-        parameter.hasPrefix("dbname=") && parameter.dropFirst(7).contains { "=%:".contains($0) }
-      return !isAddress && harmless.contains { parameter.hasPrefix($0 + "=") }
+      let name = parameter.prefix { $0 != "=" }
+      guard harmless.contains(where: { $0 == name }) else { return false }
+      return !["user", "dbname"].contains(name)
+        || !mayHoldPassword(parameter.dropFirst(name.count + 1))
     }
     return shown.isEmpty ? head : head + "?" + shown.joined(separator: "&")
+  }
+
+  /// Whether a user or the name of a database has a colon or an equals sign, also encoded, as in
+  /// `ada%3Apassword` and `password%3Dsecret`. An address with one of them is refused.
+  private static func mayHoldPassword(_ name: Substring) -> Bool {
+    name.contains { ":=".contains($0) }
+      || name.split(separator: "%", omittingEmptySubsequences: false).dropFirst().contains {
+        ["3A", "3a", "3D", "3d"].contains($0.prefix(2))
+      }
   }
 
   /// Whether a host is followed by nothing or by the digits of a port.
@@ -106,7 +116,9 @@ struct PostgresAddress: Sendable {
   /// certificate.
   func keywords(environment: (String) -> String?) throws(Problem) -> [(String, String)] {
     let given = try parsed()
-    if Self.secrets.contains(where: { given[$0] != nil }) {
+    if Self.secrets.contains(where: { given[$0] != nil })
+      || ["user", "dbname"].contains(where: { Self.mayHoldPassword(given[$0, default: ""][...]) })
+    {
       throw .store(
         .refused,
         "The account store's address has a password, and other programs can read it there. Put it into ~/.pgpass or a service file, or use a certificate.",

@@ -132,8 +132,7 @@ private final class AuditSpool: Sendable {
       // A line that is appended from now on starts another thread.
       isWaiting.withLock { $0 = false }
       do throws(Problem) {
-        try forward(by: Deadline(milliseconds: 10_000))
-        return problem.withLock { $0 = nil }
+        return try forward(by: Deadline(milliseconds: 10_000))
       } catch {
         problem.withLock { $0 = error }
       }
@@ -177,6 +176,7 @@ private final class AuditSpool: Sendable {
       }
     }
     if isDone == nil { throw .storeLocked(path: location.path) }
+    problem.withLock { $0 = nil }
   }
 
   /// Whether an ended process may have left lines.
@@ -230,6 +230,7 @@ private final class AuditSpool: Sendable {
       }
       return true
     } catch  where error == .noDatabaseStore {
+      try shared.requireNoStore(by: deadline)
       return false
     }
   }

@@ -72,7 +72,7 @@ internal import EinlassSystem
   /// Returns the problem of a connection that was not made.
   ///
   /// libpq writes a line about each attempt. Of several hosts one that could not be reached may be
-  /// the one that takes changes, so it decides.
+  /// the one that takes changes, so it decides. Of one host another of its addresses may be right.
   private static func refusal(
     _ connection: OpaquePointer, _ address: PostgresAddress
   ) -> Problem {
@@ -80,8 +80,10 @@ internal import EinlassSystem
       .filter { line in !["\t", "DETAIL:", "HINT:"].contains { line.hasPrefix($0) } }
       .map { (kind: cpostgres_refusal(String($0)), text: PostgresProblem.plain(String($0))) }
     let isOfOneHost = unsafe cpostgres_count_hosts(connection) < 2
+    var order = [CPOSTGRES_NOT_ALLOWED, CPOSTGRES_NO_DATABASE, CPOSTGRES_READ_ONLY]
+    if !isOfOneHost { order.insert(CPOSTGRES_UNREACHABLE, at: 0) }
     let deciding =
-      lines.first { ($0.kind != CPOSTGRES_UNREACHABLE) == isOfOneHost } ?? lines.first
+      order.lazy.compactMap { kind in lines.first { $0.kind == kind } }.first ?? lines.first
     let reason = isOfOneHost ? deciding?.text ?? "" : lines.map(\.text).joined(separator: "; ")
     return switch deciding?.kind {
     case CPOSTGRES_READ_ONLY: PostgresProblem.readOnly(address.text)
@@ -144,7 +146,7 @@ extension PostgresConnection {
 
   /// Begins a transaction. Returns `nil`, without one, if there is no store.
   func begin(
-    _ kind: Kind, by deadline: Deadline, again isSecondTry: Bool = false
+    _ kind: Kind, by deadline: Deadline, triesLeft: Int = 3
   ) throws(Problem) -> Meta? {
     self.deadline = deadline
     // The server's sentence about a held lock must come before the limit of this process.
@@ -165,9 +167,10 @@ extension PostgresConnection {
     guard result.state != "42P01", result.state != "3F000" else {
       rollBack()
       guard try hasStore() else { return nil }
-      // The first time another machine may have just made the tables.
-      guard !isSecondTry else { throw .damaged(path, "a table is missing") }
-      return try begin(kind, by: deadline, again: true)
+      // Another machine may have just made the tables, and the session not know it yet.
+      guard triesLeft > 0 else { throw .damaged(path, "a table is missing") }
+      BootTime.pause(milliseconds: 100)
+      return try begin(kind, by: deadline, triesLeft: triesLeft - 1)
     }
     do throws(Problem) {
       try result.requireSuccess(address)

@@ -66,8 +66,10 @@ extension PostgresStore {
     // took the lease.
     let deadline = AccountStore.Patience.usual.deadline
     let rows = try makingStore(by: deadline) { connection throws(Problem) in
+      // A move of the store locks the table.
       try connection.inTransaction(
         """
+        SET LOCAL lock_timeout = 2000;
         INSERT INTO \(schema).lease AS held (name, holder, fence, until)
         VALUES (\(name), '\(holder)', 1, \(end))
         ON CONFLICT (name) DO UPDATE SET holder = '\(holder)', fence = held.fence + 1, until = \(end)

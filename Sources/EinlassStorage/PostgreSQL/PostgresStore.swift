@@ -69,12 +69,12 @@ final class PostgresStore: SharedStore {
   private func end(_ connection: PostgresConnection, _ error: Problem) -> Problem {
     connection.rollBack()
     guard error == .noDatabaseStore else { return error }
-    guard (try? connection.hasStore()) == true else {
+    do throws(Problem) {
+      guard try !connection.hasStore() else { return .damaged(address.text, "a table is missing") }
       return .store(
         .locked, "The account store \(address.text) was moved or removed meanwhile. Try again.",
         path: address.text)
-    }
-    return .damaged(address.text, "a table is missing")
+    } catch { return error }
   }
 
   /// Returns the result of `body` on the kept rows, or `nil` if they are not enough, or lead to a
@@ -97,7 +97,9 @@ final class PostgresStore: SharedStore {
         let era = kept.era
         var begun = try connection.begin(.write, by: deadline)
         if begun == nil, makesStore {
-          try PostgresCreation(connection, keys: keys).run()
+          do throws(Problem) { try PostgresCreation(connection, keys: keys).run() } catch {
+            throw end(connection, error)
+          }
           begun = try connection.begin(.write, by: deadline)
         }
         guard let before = begun else {
@@ -150,8 +152,7 @@ final class PostgresStore: SharedStore {
         kept.forget()
         return result
       } catch {
-        connection.rollBack()
-        throw error
+        throw end(connection, error)
       }
     }
   }
@@ -180,8 +181,18 @@ final class PostgresStore: SharedStore {
         try connection.alone(sql, values, by: deadline)
       }
     } catch  where error == .noDatabaseStore {
+      try requireNoStore(by: deadline)
       return []
     }
+  }
+
+  /// Throws `corrupt` if there is a store, because one of its tables is missing then.
+  func requireNoStore(by deadline: Deadline) throws(Problem) {
+    let isThere = try alone(by: deadline) { connection throws(Problem) in
+      connection.deadline = deadline
+      return try connection.hasStore()
+    }
+    if isThere { throw .damaged(address.text, "a table is missing") }
   }
 
   /// Whether there is a connection that was not lost.
@@ -239,7 +250,8 @@ final class PostgresStore: SharedStore {
     do throws(Problem) { return try run() } catch  where error == .noDatabaseStore {
       try write(.usual) { _ throws(Problem) in }
       do throws(Problem) { return try run() } catch  where error == .noDatabaseStore {
-        throw .damaged(address.text, "a table is missing")
+        try requireNoStore(by: deadline)
+        throw error
       }
     }
   }

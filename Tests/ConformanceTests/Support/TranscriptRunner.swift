@@ -16,11 +16,11 @@ struct TranscriptRunner {
   /// The division of the client's bytes into writes, or whole messages with headers. The answers must
   /// not depend on it.
   enum Feeding: CaseIterable {
-    case byteByByte, inRandomPieces, withHeaders
+    case whole, byteByByte, inRandomPieces, withHeaders
   }
 
   /// Runs the transcript. Throws if the conversation deviates from it.
-  static func run(_ transcript: Transcript, feeding: Feeding) throws {
+  static func run(_ transcript: Transcript, feeding: Feeding = .whole) throws {
     let folder = try TemporaryFolder()
     let sandbox = try Sandbox()
     defer { sandbox.terminate() }
@@ -105,7 +105,7 @@ struct TranscriptRunner {
     while !rest.isEmpty {
       let count =
         switch feeding {
-        case .withHeaders: rest.count
+        case .whole, .withHeaders: rest.count
         // A megabyte would take a million writes.
         case .byteByByte where bytes.count < 20_000: 1
         default: Int.random(in: 1...rest.count)
