@@ -31,7 +31,8 @@ protocol SharedStore: Sendable {
     _ body: (any Database) throws(Problem) -> Result
   ) throws(Problem) -> Result?
 
-  /// Throws `locked` while a token is being renewed, because it would be stored in the old place.
+  /// Throws `locked` during a sign-in or a renewal, because the token would be stored in the old
+  /// place.
   func requireNoLease() throws(Problem)
 
   /// The name of the store after `moveAway`.

@@ -35,7 +35,7 @@ struct StorePlace {
   /// store too.
   ///
   /// The lock of the store is held meanwhile. Throws `refused` if a store is there already, and
-  /// `locked` while a token is being renewed. A file keeps the newest 16 MiB of the audit trail.
+  /// `locked` during a sign-in or a renewal. A file keeps the newest 16 MiB of the audit trail.
   func move(
     to other: StorePlace, _ progress: StoreMaintenance.Progress
   ) throws(Problem) -> StoreMaintenance.Moved {
