@@ -263,10 +263,9 @@ def test_a_slow_answer_does_not_overwrite_a_newer_token():
     world.close()
 
 
-def test_a_store_is_not_moved_while_a_token_is_renewed():
-    """The renewed token would be stored in the old place."""
-    world = World(2)
-    process, other = world.processes
+def unanswered(world, process):
+    """Lets the process request a renewal that the provider does not answer yet. Returns the account, its family, the number
+    of the request, and the event that ends the wait."""
     account, family = world.add()
     arrived, go = threading.Event(), threading.Event()
 
@@ -278,6 +277,14 @@ def test_a_store_is_not_moved_while_a_token_is_renewed():
     world.provider.gate = gate
     number = process.send("credentials.get", account=account)
     assert arrived.wait(PATIENCE)
+    return account, family, number, go
+
+
+def test_a_store_is_not_moved_while_a_token_is_renewed():
+    """The renewed token would be stored in the old place."""
+    world = World(2)
+    process, other = world.processes
+    account, family, number, go = unanswered(world, process)
     place = str(world.folder / "moved/store.db")
     assert other.call("store.move", to=place)["error"]["data"]["detail"] == "locked"
     go.set()
@@ -299,17 +306,7 @@ def test_a_sent_renewal_is_stored_after_its_request_has_ended(how):
     """The provider has rotated the token and has not answered yet."""
     world = World(2)
     process, other = world.processes
-    account, family = world.add()
-    arrived, go = threading.Event(), threading.Event()
-
-    def gate(number, when):
-        if when == "after":
-            arrived.set()
-            go.wait(PATIENCE)
-
-    world.provider.gate = gate
-    number = process.send("credentials.get", account=account)
-    assert arrived.wait(PATIENCE)
+    account, family, number, go = unanswered(world, process)
     match how:
         case "cancel":
             process.process.stdin.write(json.dumps(
