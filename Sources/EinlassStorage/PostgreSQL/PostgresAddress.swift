@@ -136,9 +136,6 @@ struct PostgresAddress: Sendable {
       }
       // libpq would use no TLS on a connection that Kerberos encrypts.
       keywords += [("sslmode", mode), ("gssencmode", "disable")]
-    } else if given["hostaddr"] == nil {
-      // An empty value keeps PGHOSTADDR from leading to another machine.
-      keywords.append(("hostaddr", ""))
     }
     return [("dbname", libraryAddress)] + keywords
   }
@@ -171,14 +168,14 @@ struct PostgresAddress: Sendable {
     ("connect_timeout", "3"),
   ]
 
-  /// Whether every host is this machine. A service and PGHOST may name any.
+  /// Whether every host is this machine. A service, PGHOST and PGHOSTADDR may name any.
   private func isLocal(
     _ given: [String: String], _ environment: (String) -> String?
   ) -> Bool {
     guard given["service"] == nil, environment("PGSERVICE") == nil else { return false }
     let hosts = (given["host"] ?? environment("PGHOST") ?? "")
       .split(separator: ",", omittingEmptySubsequences: false)
-    let addresses = (given["hostaddr"] ?? "").split(separator: ",")
+    let addresses = (given["hostaddr"] ?? environment("PGHOSTADDR") ?? "").split(separator: ",")
     return hosts.allSatisfy {
       $0.isEmpty || $0.hasPrefix("/") || $0.hasPrefix("@") || isLoopback($0)
     }
