@@ -44,6 +44,19 @@ struct KeptRowsTests {
     #expect(ids(kept) == nil)
   }
 
+  @Test func `A lower revision than before discards the rows`() {
+    let kept = kept()
+    #expect(!kept.noteAnswered(7))
+    #expect(ids(kept) == ["a"])
+    let before = kept.era
+    #expect(kept.noteAnswered(3))
+    #expect(ids(kept) == nil)
+    keep([[.text("a")]], in: kept, at: 7, era: before)
+    #expect(ids(kept) == nil)
+    keep([[.text("b")]], in: kept, at: 3)
+    #expect(ids(kept) == ["b"])
+  }
+
   @Test func `A transaction that began before the rows were forgotten keeps nothing`() {
     let kept = kept()
     let before = kept.era

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+import pooler
 from machines import Fleet
 from rotation import EINLASS, PATIENCE
 
@@ -67,3 +68,29 @@ def test_a_refresh_token_of_a_store_that_has_gone_is_not_spent(shared, take_away
         assert len(fleet.provider.requests) == before
     finally:
         fleet.close()
+
+
+@pytest.mark.parametrize("take_away", [move, drop])
+def test_no_token_of_a_store_that_has_gone_is_handed_out(shared, take_away):
+    """Behind a pooler nothing is heard, so the machine asks for the revision every two seconds."""
+    if pooler.WHY_NOT:
+        pytest.skip(pooler.WHY_NOT)
+    with pooler.Pooler(shared, "transaction") as front:
+        store = f"kept_{take_away.__name__}"
+        fleet = Fleet(shared, store, 2, address=front.address(store))
+        try:
+            account, _ = fleet.add()
+            two = fleet.processes[1]
+            # It notices after two seconds that it hears nothing, and keeps the rows that it reads from then on.
+            deadline = time.monotonic() + 4
+            while time.monotonic() < deadline:
+                assert "result" in two.call("credentials.get", account=account)
+                time.sleep(0.2)
+            take_away(fleet)
+            deadline = time.monotonic() + 10
+            while "result" in (answer := two.call("credentials.get", account=account)):
+                assert time.monotonic() < deadline, "the kept token is handed out without end"
+                time.sleep(0.2)
+            assert answer["error"]["data"]["reason"] == "unknownAccount", answer
+        finally:
+            fleet.close()

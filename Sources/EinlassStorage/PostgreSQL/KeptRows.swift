@@ -77,6 +77,19 @@ final class KeptRows: Sendable {
     }
   }
 
+  /// Notes the revision that the database has just answered. A lower one than before is that of a
+  /// store that was removed, moved or restored, so every row is forgotten. Returns whether it is
+  /// lower.
+  func noteAnswered(_ revision: Int64) -> Bool {
+    state.withLock {
+      guard revision < $0.seen else { return false }
+      $0.seen = revision
+      $0.era += 1
+      $0.forget()
+      return true
+    }
+  }
+
   /// Forgets every row, because the store has gone or may have another state.
   func forget() {
     state.withLock {

@@ -79,6 +79,7 @@ public final class StoreListener: Sendable {
       if heard.isEmpty, !isDue {
         guard let revision = try? connection.revision() else { return }
         heard = [revision]
+        if shared.kept.noteAnswered(revision) { (newest, rung) = (revision, revision) }
         // The renewal of a machine that was lost is found without a change too.
         bell.ring()
       }
@@ -96,8 +97,9 @@ public final class StoreListener: Sendable {
     var rung: Int64 = 0
     var silence = Deadline(milliseconds: Int(Self.silenceMilliseconds))
     while let revision = try? connection.revision() {
+      let isLower = shared.kept.noteAnswered(revision)
       shared.kept.note(revision)
-      if revision > rung || silence.millisecondsLeft == 0 {
+      if isLower || revision > rung || silence.millisecondsLeft == 0 {
         bell.ring()
         rung = revision
         silence = Deadline(milliseconds: Int(Self.silenceMilliseconds))
