@@ -133,6 +133,37 @@ def test_a_server_out_of_reach_may_be_the_one_that_takes_writes(shared):
     fleet.close()
 
 
+def test_the_audit_trail_keeps_no_connection_while_a_standby_is_missing(start_cluster):
+    cluster = start_cluster()
+    fleet = Fleet(cluster, "missing", 2)
+    asking, changing = fleet.processes
+    account, _ = fleet.add()
+    fleet.get(account)
+    sent = "SELECT count(*) FROM audit WHERE convert_from(line, 'UTF8') LIKE '%credentials.get%'"
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+
+    def wait_for(statement, count):
+        deadline = time.monotonic() + 30
+        while fleet.rows(statement) != [(str(count),)]:
+            assert time.monotonic() < deadline, (statement, fleet.rows(statement))
+            time.sleep(0.1)
+
+    wait_for(sent, 2)
+    cluster.set(synchronous_standby_names="missing")
+    cluster.reload()
+    assert "result" in asking.call("credentials.get", account=account)
+    wait_for(sent, 3)
+    time.sleep(1)
+    assert fleet.rows(waiting) == [("0",)]
+    # The control: a change of the store waits for the standby.
+    number = changing.send("accounts.setPreferred", provider="rotating", account=account)
+    wait_for(waiting, 1)
+    cluster.set(synchronous_standby_names="")
+    cluster.reload()
+    assert "result" in changing.answer(number)
+    fleet.close()
+
+
 @synchronous(False)
 def test_machines_go_to_the_server_that_takes_writes(pair):
     fleet = pair.fleet("several", 3)

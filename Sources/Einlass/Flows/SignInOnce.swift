@@ -116,7 +116,7 @@ extension SignInRequest {
       assertionFrom?.rawValue ?? "",
     ]
     let digest = Digest.sha256(Array(parts.joined(separator: "\n").utf8))
-    return "sign-in-" + Base64URL.encode(Array(digest.prefix(16)))
+    return Lease.signInPrefix + Base64URL.encode(Array(digest.prefix(16)))
   }
 }
 

@@ -4,6 +4,10 @@
 /// Taken before the credentials are read and kept until the answer is stored, so that no request
 /// uses a token that another request is replacing. Ends when the last reference is released.
 public final class Lease: Sendable {
+  /// The beginning of the names of sign-ins. Such a lease lasts as long as a person takes, and no id
+  /// of an account begins so.
+  public static let signInPrefix = "sign-in-"
+
   private let removeLockFile: @Sendable () -> Void
   private let end: @Sendable () -> Void
   /// Throws `accountStoreFailure` with detail `locked` if the lease may end before the answer to a

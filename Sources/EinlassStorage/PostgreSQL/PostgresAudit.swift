@@ -224,7 +224,7 @@ private final class AuditSpool: Sendable {
         try connection.each(
           """
           INSERT INTO \(table) (line, origin) VALUES \(rows.joined(separator: ", "))
-          ON CONFLICT (origin) DO NOTHING
+          ON CONFLICT (origin) DO NOTHING RETURNING \(PostgresConnection.withoutStandby)
           """, values
         ) { _ in true }
       }

@@ -288,7 +288,11 @@ extension PostgresConnection {
     try answer(running: script).requireSuccess(address)
   }
 
-  private static let beginning = "BEGIN ISOLATION LEVEL READ COMMITTED"
+  /// An expression that ends the transaction of a statement without a wait for a standby. Such a
+  /// wait has no end on the server without a standby, and keeps one of its connections.
+  static let withoutStandby = "set_config('synchronous_commit', 'local', true)"
+
+  static let beginning = "BEGIN ISOLATION LEVEL READ COMMITTED"
 
   /// Runs statements without parameters in one message and one transaction. Each sees what was
   /// committed before it. Returns the rows of the last one with rows.

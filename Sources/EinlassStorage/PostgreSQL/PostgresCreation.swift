@@ -58,8 +58,12 @@ struct PostgresCreation {
   /// Begins a transaction, and makes the tables in it unless an operator has made them.
   private func makeTables() throws(Problem) {
     let schema = connection.address.schema
-    // The lock keeps two machines from making the same tables at once.
-    try connection.run(script: "BEGIN; SELECT pg_advisory_xact_lock(hashtext('\(schema)'))")
+    // The lock keeps two machines from making the same tables at once. The statements after it must
+    // see the tables that the other machine has made, whatever isolation the role has.
+    try connection.run(
+      script: """
+        \(PostgresConnection.beginning); SELECT pg_advisory_xact_lock(hashtext('\(schema)'))
+        """)
     let encoding = try connection.first("SELECT current_setting('server_encoding')") {
       row throws(Problem) in try row.text(0)
     }

@@ -17,6 +17,11 @@ extension AccountLeases {
     self.init { name, deadline, ended throws(Problem) in
       let holder = Hexadecimal.encode(SecureRandom.bytes(16))
       guard let until = try shared.takeLease(name, by: holder, deadline) else { return nil }
+      let isHeld = Lock(true)
+      if name.hasPrefix(Lease.signInPrefix) {
+        // A person takes as long as they need. Without the thread the lease ends after 45 s.
+        try? WorkThread.start("einlass-turn") { shared.prolong(name, by: holder, while: isHeld) }
+      }
       return Lease(
         requireTime: { () throws(Problem) in
           guard BootTime.seconds + Self.leastSeconds < until else {
@@ -27,12 +32,9 @@ extension AccountLeases {
           }
         },
         end: {
+          isHeld.withLock { $0 = false }
           // A release that does not arrive only delays others until the lease ends.
-          shared.run(
-            ending: """
-              UPDATE "\(shared.address.schema)".lease SET until = '-infinity'
-              WHERE name = \(PostgresConnection.literal(name)) AND holder = '\(holder)'
-              """)
+          shared.run(ending: shared.release(of: name, by: holder))
           ended()
         })
     }
@@ -48,10 +50,41 @@ extension PostgresStore {
     while true {
       // Before the statement, so that the database's clock never ends the lease earlier.
       let begun = BootTime.seconds
-      if try insertLease(name, by: holder) { return begun + AccountLeases.seconds }
+      do throws(Problem) {
+        if try insertLease(name, by: holder) { return begun + AccountLeases.seconds }
+      } catch {
+        // The lease may have been taken although the answer was lost.
+        if error.detail == Problem.StoreDetail.unreachable.rawValue {
+          runLater(ending: [release(of: name, by: holder)])
+        }
+        throw error
+      }
       guard deadline.millisecondsLeft > 0 else { return nil }
       BootTime.pause(milliseconds: min(pause, deadline.millisecondsLeft))
       pause = min(pause * 2, 1_000)
+    }
+  }
+
+  fileprivate func release(of name: String, by holder: String) -> String {
+    """
+    UPDATE "\(address.schema)".lease SET until = '-infinity'
+    WHERE name = \(PostgresConnection.literal(name)) AND holder = '\(holder)'
+    RETURNING \(PostgresConnection.withoutStandby)
+    """
+  }
+
+  /// Moves the end of the lease three times in its life, while this holder has it.
+  fileprivate func prolong(_ name: String, by holder: String, while isHeld: Lock<Bool>) {
+    while true {
+      BootTime.pause(milliseconds: Int32(AccountLeases.seconds) * 1_000 / 3)
+      guard isHeld.withLock({ $0 }) else { return }
+      // A released lease stays free.
+      _ = try? run(
+        """
+        UPDATE "\(address.schema)".lease
+        SET until = clock_timestamp() + interval '\(AccountLeases.seconds) s'
+        WHERE name = ?1 AND holder = ?2 AND until > '-infinity'
+        """, .text(name), .text(holder), by: Deadline(milliseconds: 10_000))
     }
   }
 

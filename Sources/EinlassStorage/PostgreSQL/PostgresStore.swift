@@ -148,7 +148,7 @@ final class PostgresStore: SharedStore {
             """)
         let result = try body(connection)
         // Other machines forget the rows that they have kept.
-        try connection.commit(announcing: meta.revision + 1)
+        try connection.commit(announcing: meta.revision &+ 1)
         kept.forget()
         return result
       } catch {
@@ -205,13 +205,17 @@ final class PostgresStore: SharedStore {
   func atEndOfLease(_ sql: String) { waiting.withLock { $0.append(sql) } }
 
   /// Runs the statement that ends a lease, and those that waited for it. While the database is away
-  /// a thread tries again, because others wait for the lease until it ends by itself.
+  /// a thread tries again, because others wait for the lease.
   func run(ending sql: String) {
     let statements = waiting.withLock { waiting in
       defer { waiting = [] }
       return waiting + [sql]
     }
-    if isDone(statements) { return }
+    if !isDone(statements) { runLater(ending: statements) }
+  }
+
+  /// Runs the statements on a thread, again until the lease has ended by itself.
+  func runLater(ending statements: [String]) {
     try? WorkThread.start("einlass-release") { [self] in
       let end = Deadline(milliseconds: Int(AccountLeases.seconds) * 1_000)
       repeat {
