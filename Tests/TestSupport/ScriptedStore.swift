@@ -8,6 +8,7 @@ public final class ScriptedStore: Sendable {
     var credentials: [Account.ID: [StoredCredential]] = [:]
     var registrations: [String: StoredRegistration] = [:]
     var failures: [String: Problem] = [:]
+    var lostAnswers: [String: Problem] = [:]
     var begunRenewals: Set<BegunRenewal> = []
     var leases: [String] = []
     var refusals: [OwnServerStore.Login: (OwnServerStore.Refusals, Secret)] = [:]
@@ -71,6 +72,11 @@ public final class ScriptedStore: Sendable {
     state.withLock { $0.failures[closure] = problem }
   }
 
+  /// Makes the next change by this closure of `AccountStore` throw after it was made.
+  public func loseAnswer(_ closure: String, with problem: Problem) {
+    state.withLock { $0.lostAnswers[closure] = problem }
+  }
+
   /// The beginnings and ends of leases, in order: `take a_ada`, `end a_ada`.
   public var leases: [String] { state.withLock { $0.leases } }
 
@@ -124,6 +130,9 @@ public final class ScriptedStore: Sendable {
       },
       remove: { [self] id, _ throws(Problem) in
         try change("remove", "remove") { (state) throws(Problem) in
+          guard state.snapshot.accounts.contains(where: { $0.id == id }) else {
+            throw Problem(.unknownAccount, "There is no account with this id.")
+          }
           state.snapshot.accounts.removeAll { $0.id == id }
           state.credentials[id] = nil
           return state.snapshot.revision
@@ -275,7 +284,9 @@ public final class ScriptedStore: Sendable {
       if let failure = state.failures[closure] { throw failure }
       state.snapshot.revision += 1
       if let event { state.note(event) }
-      return try body(&state)
+      let value = try body(&state)
+      if let lost = state.lostAnswers.removeValue(forKey: closure) { throw lost }
+      return value
     }
   }
 }

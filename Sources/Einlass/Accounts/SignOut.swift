@@ -74,11 +74,8 @@ struct SignOut {
     if isRequired, let obstacle = try credentials.get().lazy.compactMap(obstacle).first {
       throw obstacle
     }
-    var revocation: Revocation
-    switch scope {
-    case .credentials: revocation = Revocation(revision: try store.forgetCredentials(account.id))
-    case .account:
-      revocation = Revocation(revision: try store.remove(account.id, .usual))
+    var revocation = Revocation(revision: try await remove(scope))
+    if scope == .account {
       lease?.forget()
       store.forgetUnusedAvatars()
     }
@@ -94,6 +91,25 @@ struct SignOut {
       }
     }
     return revocation
+  }
+
+  /// Returns the store's revision afterwards.
+  private func remove(_ scope: Scope) async throws(Problem) -> Int64 {
+    var attempts = SaveAttempts()
+    var isRepeated = false
+    while true {
+      do throws(Problem) {
+        return switch scope {
+        case .credentials: try store.forgetCredentials(account.id)
+        case .account: try store.remove(account.id, .usual)
+        }
+      } catch {
+        // An earlier attempt has removed it, and the answer was lost.
+        if isRepeated, error.reason == .unknownAccount { return try store.revision() }
+        guard error.isStoreUnreachable, try await attempts.wait(effects) else { throw error }
+        isRepeated = true
+      }
+    }
   }
 
   private func revoke(_ stored: StoredCredential, _ revocation: inout Revocation) async {

@@ -177,38 +177,49 @@ struct SignIn {
     var id = request.account
     if id == nil, identity == nil { id = try await accountToReplace(asker) }
     var number = 1
+    var new = AccountStore.NewAccount(
+      account: account(of: identity, number: number), credentials: [stored],
+      isOnlyOne: provider.hasOneAccount)
+    if reported != nil, flow.kind != .clientCredentials {
+      new.account.reportedBy = catalog.reporter(provider)
+    }
+    var attempts = SaveAttempts()
     while true {
-      if let id {
-        if var renewed = try await renew(id, with: stored, identity, isReported: reported != nil) {
+      do throws(Problem) {
+        if let id {
+          let result = try await renew(id, with: stored, identity, isReported: reported != nil)
+          guard var renewed = result else { continue }
           renewed.identity = reported
           renewed.person = person(reported, of: renewed.account, by: flow.kind)
           // Otherwise the account may be that of another person.
           if reported != nil { grantAccess(to: &renewed, by: flow.kind, asker) }
           return renewed
         }
-        continue
-      }
-      var account = account(of: identity, number: number)
-      if reported != nil, flow.kind != .clientCredentials {
-        account.reportedBy = catalog.reporter(provider)
-      }
-      let new = AccountStore.NewAccount(
-        account: account, credentials: [stored], isOnlyOne: provider.hasOneAccount)
-      do throws(Problem) {
-        var added = try store.add(new, .usual)
+        var added = try add(new)
         added.identity = reported
         added.person = person(reported, of: added.account, by: flow.kind)
         grantAccess(to: &added, by: flow.kind, asker)
         return added
       } catch {
-        guard error.reason == .accountExists else { throw error }
+        if error.isStoreUnreachable, try await attempts.wait(effects) { continue }
+        guard id == nil, error.reason == .accountExists else { throw error }
         guard identity == nil else {
           id = error.account
           continue
         }
         guard !provider.hasOneAccount else { throw .roomForOne(provider, error) }
         number += 1
+        new.account = account(of: identity, number: number)
       }
+    }
+  }
+
+  /// Adds the account. One with the same id was added before, and the answer was lost.
+  private func add(_ new: AccountStore.NewAccount) throws(Problem) -> AccountStore.Added {
+    do throws(Problem) { return try store.add(new, .usual) } catch {
+      guard error.reason == .accountExists, error.account == new.account.id else { throw error }
+      return AccountStore.Added(
+        account: try store.account(new.account.id), created: true, revision: try store.revision())
     }
   }
 

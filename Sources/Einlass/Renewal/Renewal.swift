@@ -10,9 +10,6 @@ public enum Renewal: Sendable {
 }
 
 extension StoredCredentialFlow {
-  /// The number of attempts, one second apart, to store a new token when the store has no space.
-  private static let saveAttempts = 60
-
   /// Renews the stored token or session and stores the new one before it is used.
   ///
   /// Cancelling the calling task does not stop a renewal that has begun: it continues until the
@@ -191,7 +188,7 @@ extension StoredCredentialFlow {
   ) async throws(Problem) -> Renewal {
     var settlement = self.settlement(credential)
     if account.health != .ok { settlement.edit = { $0.health = .ok } }
-    var attemptsLeft = Self.saveAttempts
+    var attempts = SaveAttempts()
     while true {
       do throws(Problem) {
         let revision = try store.settle(account.id, settlement)
@@ -199,10 +196,8 @@ extension StoredCredentialFlow {
       } catch {
         // Space on the disk or memory is short, and either may be free again in a second.
         guard [.accountStoreFailure, .internal].contains(error.reason) else { throw error }
-        attemptsLeft -= 1
-        guard attemptsLeft > 0 else { throw .tokenNotSaved(error) }
+        guard try await attempts.wait(effects) else { throw .tokenNotSaved(error) }
       }
-      try await effects.sleepUntil(effects.now() + 1)
     }
   }
 
@@ -242,6 +237,19 @@ extension StoredCredentialFlow {
   }
 }
 
+/// The attempts, one second apart, at a change of the store that must not be lost.
+struct SaveAttempts {
+  private var left = 60
+
+  /// Waits for the next attempt. Returns `false` after the last one.
+  mutating func wait(_ effects: Effects) async throws(Problem) -> Bool {
+    left -= 1
+    guard left > 0 else { return false }
+    try await effects.sleepUntil(effects.now() + 1)
+    return true
+  }
+}
+
 extension OAuth2Credential {
   /// Returns the token with the former refresh token and id_token if the answer brought none. RFC
   /// 6749 section 6, OpenID Connect Core 1.0 section 12.2.
@@ -259,6 +267,10 @@ extension OAuth2Credential {
 }
 
 extension Problem {
+  /// Whether the database of the store is out of reach. A change may have arrived although its answer
+  /// was lost.
+  var isStoreUnreachable: Bool { detail == StoreDetail.unreachable.rawValue }
+
   /// Another request has changed the account's credentials.
   static func outOfDate(_ account: Account) -> Problem {
     .store(

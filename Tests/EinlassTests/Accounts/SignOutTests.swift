@@ -99,6 +99,20 @@ import Testing
     #expect(work(script).last == "DELETE https://op.example/grant?secret=S")
   }
 
+  @Test(arguments: [Problem.StoreDetail.unreachable, .full])
+  func `A removal without an answer is repeated, and the token is revoked`(
+    _ detail: Problem.StoreDetail
+  ) async {
+    let own = ClientRegistration(clientID: "APP", clientSecret: Secret("S"))
+    let script = Self.script(.text("", status: 204))
+    script.store.loseAnswer("remove", with: .store(detail, "The answer is lost."))
+    let report = try? await remove(script, requiringRevocation: true, with: own)
+    #expect(script.store.accounts.isEmpty)
+    // The control: after another problem nothing is repeated.
+    #expect(report?.revoked == (detail == .unreachable ? ["application APP"] : nil))
+    #expect(work(script).isEmpty == (detail != .unreachable))
+  }
+
   @Test func `Both tokens are revoked, and each is reported`() async throws {
     let catalog = try ProviderCatalogTests.catalog(
       Self.descriptor.replacing(#""bearer":"{token}""#, with: #""bearer":"{refreshToken}""#))
