@@ -5,12 +5,14 @@
 import json
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from cluster import program, run
 from machines import Fleet, Machine
 from rotation import EINLASS
+from wire import Wire, socket_of
 
 pytestmark = pytest.mark.usefixtures("built")
 
@@ -248,6 +250,40 @@ def test_a_store_without_one_of_its_tables_is_damaged(shared, fleet):
         shared.sql(f"ALTER TABLE einlass_torn.hidden RENAME TO {table}")
 
 
+def test_the_largest_numbers_in_a_damaged_database_end_no_process(shared, fleet):
+    machines = fleet("largest")
+    process = machines.processes[0]
+    account, _ = machines.add("ada")
+    largest = 2**63 - 1
+    shared.sql(f"UPDATE meta SET revision = {largest}", f"UPDATE change SET number = {largest} WHERE number = 1",
+               f"UPDATE keyslot SET id = {largest}",
+               f"INSERT INTO provider_overlay (id, number, contents) VALUES (1, {largest}, convert_to('{{\"providers\":[]}}', 'UTF8'))", schema="einlass_largest")
+    process.close()
+    process = machines.processes[0] = machines.machines[0].start(machines.address)
+    for method, params in [
+            ("accounts.list", {}), ("users.list", {}), ("access.set", {"provider": "rotating", "state": "denied"}),
+            ("providers.add", {"descriptor": json.loads((machines.folder / "providers.json").read_text())["providers"][0] | {"id": "b"}}),
+            ("credentials.get", {"account": account}), ("store.move", {"to": str(machines.folder / "moved.db")})]:
+        assert process.call(method, **params) is not None, method
+    assert process.process.poll() is None
+
+
+def test_a_slow_program_of_the_key_makes_a_store(shared, fleet):
+    """It runs twice for a new store, and both runs together take longer than a request waits for the database."""
+    machines = fleet("slowly", 0)
+    machine = Machine(machines.folder)
+    config = machine.folder / "config.json"
+    key = machine.folder / "printed"
+    key.write_text("k" * 43 + "=")
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"keyCommand": ["/bin/sh", "-c", f"sleep 4.5; cat {key}"]}))
+    request = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "accounts.add", "params": ADA}) + "\n"
+    done = subprocess.run([EINLASS, "--finish", "--store", machines.address, "--config", config], input=request, capture_output=True,
+                          text=True, env=machine.environment)
+    assert json.loads(done.stdout)["result"]["created"], done.stdout
+    assert shared.sql("SELECT kind FROM einlass_slowly.keyslot") == [("command",)]
+    machine.remove()
+
+
 def test_a_store_of_a_role_with_a_mark_in_its_name_moves(shared, fleet):
     shared.sql('CREATE ROLE "ada@corp" LOGIN', 'GRANT CREATE ON DATABASE einlass TO "ada@corp"')
     machines = fleet("marked", 1, address=shared.address("marked", role="ada%40corp"))
@@ -255,6 +291,60 @@ def test_a_store_of_a_role_with_a_mark_in_its_name_moves(shared, fleet):
     moved = str(machines.folder / "moved.db")
     result = machines.processes[0].call("store.move", to=moved)["result"]
     assert (result["path"], result["former"]) == (moved, "einlass_marked.moved")
+
+
+def test_a_role_that_owns_nothing_moves_a_store_into_tables_of_the_owner(guest, fleet):
+    machines = fleet("filled", 0, address=str(Machine().folder / "store.db"))
+    machines.processes = [machines.spawn()]
+    process = machines.processes[0]
+    add(process)
+    place = guest.address("filled", role="guest")
+    done = subprocess.run([EINLASS, "--store", place, "--dump-schema"], capture_output=True, text=True, check=True)
+    guest.sql(done.stdout, "GRANT USAGE ON SCHEMA einlass_filled TO guest",
+              "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA einlass_filled TO guest")
+    # Without the right to set the sequences nothing is moved.
+    assert detail(process.call("store.move", to=place)) == "permissions" and names(process) == ["ada"]
+    guest.sql("GRANT UPDATE ON ALL SEQUENCES IN SCHEMA einlass_filled TO guest")
+    assert process.call("store.move", to=place)["result"]["path"] == place
+    moved = machines.machines[0].start(place)
+    assert "result" in add(moved, "grace") and names(moved) == ["ada", "grace"]
+    moved.close()
+    shutil.rmtree(Path(machines.address).parent)
+
+
+def test_a_move_whose_end_is_unknown_says_how_to_go_on(shared, fleet):
+    with Wire(socket_of(shared)) as wire:
+        machines = fleet("half", 1, reaching=wire.parameters)
+        process = machines.processes[0]
+        add(process)
+        moved = machines.folder / "moved.db"
+        trap = wire.trap(("out", b"RENAME TO"), ("out", b"COMMIT"), do=lambda: "drop")
+        answer = process.call("store.move", to=str(moved))
+        trap.wait()
+        assert detail(answer) == "unreachable" and f"remove the new one at {moved}" in answer["error"]["message"], answer
+        # The old store is still there, so the new one goes.
+        assert names(process) == ["ada"]
+        assert detail(process.call("store.move", to=str(moved))) == "refused"
+        moved.unlink()
+        assert process.call("store.move", to=str(moved))["result"]["former"] == "einlass_half.moved"
+
+
+def test_the_audit_trail_moves_with_the_store(shared, fleet):
+    machines = fleet("trails", 1)
+    process = machines.processes[0]
+    add(process)
+
+    def trail(process):
+        return [(entry["at"], entry["method"]) for entry in process.call("audit.list")["result"]["entries"]]
+
+    before = trail(process)
+    assert before
+    places = [str(machines.folder / "moved.db"), shared.address("trails_2")]
+    for place in places:
+        assert "result" in process.call("store.move", to=place)
+        process.close()
+        process = machines.processes[0] = machines.machines[0].start(place)
+        assert trail(process)[-len(before):] == before
 
 
 def test_a_database_that_lacks_letters_gets_no_store(shared, fleet):

@@ -60,7 +60,7 @@ extension JSONValue {
       "version": .string(database.version), "durable": .bool(database.isDurable),
       "standby": .string(database.standby.rawValue), "tls": .bool(database.usesTLS),
       "pooled": .bool(database.isPooled),
-      "clockOffset": JSONValue(max(Int64(Int32.min), min(Int64(Int32.max), database.time - now))),
+      "clockOffset": JSONValue(Int64(Int32(clamping: database.time &- now))),
     ])
   }
 

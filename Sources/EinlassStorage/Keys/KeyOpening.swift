@@ -215,18 +215,21 @@ extension KeySource {
 
 extension KeySource {
   /// Runs `body`, and again after each preparation of the key that it turns out to need. One
-  /// deadline covers all waits. The caller locks the store in `body` alone.
+  /// deadline covers all waits except the preparations, which have limits of their own. The caller
+  /// locks the store in `body` alone.
   func supplying<Result>(
     _ needsKey: Bool, _ patience: AccountStore.Patience,
     _ body: (Deadline) throws(Problem) -> Result
   ) throws(Problem) -> Result {
-    let deadline = patience.deadline
+    var deadline = patience.deadline
     if needsKey { try fetch(by: deadline) }
     while true {
       do throws(Problem) { return try body(deadline) } catch {
         // `keyAwaited` is thrown before anything is changed, so the attempt can be repeated.
         guard needsKey, patience != .none, error == .keyAwaited else { throw error }
+        let left = deadline.millisecondsLeft
         prepare()
+        deadline = Deadline(milliseconds: Int(left))
       }
     }
   }

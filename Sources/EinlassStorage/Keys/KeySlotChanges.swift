@@ -23,7 +23,7 @@ extension StoreMaintenance {
       let slots = try store.connection.keySlots()
       let meta = try store.connection.meta()
       let slot = KeySlot.wrap(
-        try keys.root(of: slots, store: meta.store), id: (slots.map(\.id).max() ?? 0) + 1,
+        try keys.root(of: slots, store: meta.store), id: (slots.map(\.id).max() ?? 0) &+ 1,
         kind: kind, parameters: new.parameters, salt: new.salt, store: meta.store,
         with: new.secret)
       try store.connection.deleteKeySlots(of: kind)

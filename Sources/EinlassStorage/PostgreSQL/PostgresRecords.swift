@@ -111,7 +111,7 @@ extension PostgresStore {
       try store.connection.overlay()
     }
     let former = found ?? nil
-    let number = (former?.number ?? 0) + 1
+    let number = (former?.number ?? 0) &+ 1
     let text = try edit(former?.text)
     let isReplaced = try write(.usual) { store throws(Problem) in
       guard try store.connection.overlay()?.number == former?.number else { return false }

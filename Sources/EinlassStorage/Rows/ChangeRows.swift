@@ -41,7 +41,7 @@ extension Database {
     let numbers = try all(insert, values: values) { row throws(Problem) in try row.integer(0) }
     // Only every 64th time, because the DELETE writes further pages.
     if let last = numbers.first, last % 64 == 0 {
-      try run("DELETE FROM change WHERE number <= ?1", .integer(last - Self.keptChanges))
+      try run("DELETE FROM change WHERE number <= ?1", .integer(last &- Self.keptChanges))
     }
   }
 
@@ -79,7 +79,7 @@ extension Database {
       }
       return .grant(.init(provider: provider, application: application))
     }
-    return Int64(rows.count) == last - number ? rows.compactMap(\.self) : nil
+    return Int64(rows.count) == last &- number ? rows.compactMap(\.self) : nil
   }
 }
 

@@ -8,15 +8,16 @@ struct StorePlace {
   let shared: any SharedStore
   let overlay: ProviderOverlay
   let audit: AuditLines
+  let isDatabase: Bool
 
   /// Throws `refused` for a name that is neither an absolute path nor an address.
   init(_ name: String) throws(Problem) {
     self.name = name
-    if PostgresAddress.isAddress(name) {
+    isDatabase = PostgresAddress.isAddress(name)
+    if isDatabase {
       let store = try PostgresAccountStore(address: name)
       (shared, overlay) = (store.shared, store.providerOverlay)
-      // The lines must not stay on this machine.
-      audit = store.auditLines(isAwaited: true)
+      audit = store.auditLines(isAwaited: false)
       return
     }
     guard name.hasPrefix("/") else {
@@ -27,7 +28,7 @@ struct StorePlace {
     let location = try StoreLocation(path: name)
     shared = StoreFile(location: location, keys: KeySource(.usual, location: location))
     overlay = SQLiteAccountStore.providerOverlay(path: name)
-    audit = SQLiteAccountStore.auditLines(path: name, isDurable: true)
+    audit = SQLiteAccountStore.auditLines(path: name)
   }
 
   /// Moves everything to a place without a store, and takes the old store away when the new one is
@@ -35,7 +36,8 @@ struct StorePlace {
   /// store too.
   ///
   /// The lock of the store is held meanwhile. Throws `refused` if a store is there already, and
-  /// `locked` during a sign-in or a renewal. A file keeps the newest 16 MiB of the audit trail.
+  /// `locked` during a renewal or a sign-in that has its lease. The newest 16 MiB of the audit trail
+  /// move too.
   func move(
     to other: StorePlace, _ progress: StoreMaintenance.Progress
   ) throws(Problem) -> StoreMaintenance.Moved {
@@ -44,30 +46,51 @@ struct StorePlace {
     }
     // Read first, because they move away with the tables of a database.
     let providers = try overlay.read()
-    let lines = try audit.all()
+    let lines = try audit.newest()
     try shared.requireNoLease()
-    let count = try shared.moveAway { old throws(Problem) in
-      try other.shared.receive { new throws(Problem) in
-        let count = try old.copyRows(to: new, progress)
-        // Again, because a renewal may have begun during the copy.
-        try shared.requireNoLease()
+    var isCopied = false
+    let count: Int?
+    do throws(Problem) {
+      count = try shared.moveAway { old throws(Problem) in
+        let count = try other.shared.receive { new throws(Problem) in
+          let count = try old.copyRows(to: new, progress)
+          // Again, because a renewal may have begun during the copy.
+          try shared.requireNoLease()
+          if other.isDatabase { try new.insertAudit(lines) }
+          isCopied = true
+          return count
+        }
+        if let providers { try other.overlay.change { _ in providers } }
+        if !other.isDatabase { for line in lines { try other.audit.append(line, .usual) } }
         return count
       }
-    }
+    } catch { throw isCopied ? unfinished(other, error) : error }
     guard let count else { throw shared.nothingThere }
-    if let providers { try other.overlay.change { _ in providers } }
-    for line in lines { try other.audit.append(line, .usual) }
     return StoreMaintenance.Moved(
       path: other.name, former: shared.movedName, countRows: count)
   }
 }
 
+extension StorePlace {
+  /// The new store is there, and nobody knows whether the old one still is: its last change or the
+  /// answer to it was lost.
+  private func unfinished(_ other: StorePlace, _ problem: Problem) -> Problem {
+    var problem = problem
+    problem.message =
+      "The end of the move failed: \(problem.message) If there is still a store at \(name), remove the new one at \(other.name) before any program uses it, and move again. Otherwise the move is done."
+    return problem
+  }
+}
+
 extension AuditLines {
-  /// Returns all lines, oldest first.
-  fileprivate func all() throws(Problem) -> [[UInt8]] {
+  /// Returns the newest lines that a file keeps, oldest first.
+  fileprivate func newest() throws(Problem) -> [[UInt8]] {
     var pages: [[Line]] = []
     var position: Position?
+    var left = Int(AuditFile.limitBytes)
     while let page = try part(position, .usual), !page.lines.isEmpty {
+      left -= page.lines.reduce(0) { $0 + $1.bytes.count + 1 }
+      guard left >= 0 else { break }
       pages.append(page.lines)
       position = page.lines[0].position
       guard page.hasMore else { break }
@@ -77,6 +100,10 @@ extension AuditLines {
 }
 
 extension Database {
+  fileprivate func insertAudit(_ lines: [[UInt8]]) throws(Problem) {
+    for line in lines { try runByCommit("INSERT INTO audit (line) VALUES (?1)", [.blob(line)]) }
+  }
+
   /// The tables that hold the store, each after those that its rows refer to.
   private var tables: [String] {
     [
