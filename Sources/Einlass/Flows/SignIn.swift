@@ -195,7 +195,7 @@ struct SignIn {
           if reported != nil { grantAccess(to: &renewed, by: flow.kind, asker) }
           return renewed
         }
-        var added = try add(new)
+        var added = try store.addAgain(new)
         added.identity = reported
         added.person = person(reported, of: added.account, by: flow.kind)
         grantAccess(to: &added, by: flow.kind, asker)
@@ -211,15 +211,6 @@ struct SignIn {
         number += 1
         new.account = account(of: identity, number: number)
       }
-    }
-  }
-
-  /// Adds the account. One with the same id was added before, and the answer was lost.
-  private func add(_ new: AccountStore.NewAccount) throws(Problem) -> AccountStore.Added {
-    do throws(Problem) { return try store.add(new, .usual) } catch {
-      guard error.reason == .accountExists, error.account == new.account.id else { throw error }
-      return AccountStore.Added(
-        account: try store.account(new.account.id), created: true, revision: try store.revision())
     }
   }
 

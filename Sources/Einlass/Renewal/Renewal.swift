@@ -237,19 +237,6 @@ extension StoredCredentialFlow {
   }
 }
 
-/// The attempts, one second apart, at a change of the store that must not be lost.
-struct SaveAttempts {
-  private var left = 60
-
-  /// Waits for the next attempt. Returns `false` after the last one.
-  mutating func wait(_ effects: Effects) async throws(Problem) -> Bool {
-    left -= 1
-    guard left > 0 else { return false }
-    try await effects.sleepUntil(effects.now() + 1)
-    return true
-  }
-}
-
 extension OAuth2Credential {
   /// Returns the token with the former refresh token and id_token if the answer brought none. RFC
   /// 6749 section 6, OpenID Connect Core 1.0 section 12.2.
@@ -267,10 +254,6 @@ extension OAuth2Credential {
 }
 
 extension Problem {
-  /// Whether the database of the store is out of reach. A change may have arrived although its answer
-  /// was lost.
-  var isStoreUnreachable: Bool { detail == StoreDetail.unreachable.rawValue }
-
   /// Another request has changed the account's credentials.
   static func outOfDate(_ account: Account) -> Problem {
     .store(
