@@ -83,8 +83,38 @@ def test_a_page_that_is_open_for_long_stays_the_only_one(shared):
     fleet.come_back(first)
     assert first.answer(number)["result"]["account"] == second.answer(waiting)["result"]["account"] == account
     assert len(fleet.prompts(first)) == 2 and fleet.prompts(second) == []
-    # Released, and no longer prolonged.
-    assert fleet.rows(lease) == [("-infinity",)]
+    # A lease ends a moment after the answer.
+    while fleet.rows(lease) != [("-infinity",)]:
+        assert time.monotonic() < deadline + PATIENCE, "the lease stays"
+        time.sleep(0.1)
+    fleet.close()
+
+
+def test_an_open_page_keeps_no_connection_while_a_standby_is_missing(start_cluster):
+    cluster = start_cluster()
+    fleet = SignIns(cluster, "alone", 1)
+    (process,) = fleet.processes
+    account = fleet.sign_in(process)
+    fleet.open(process, account=account)
+    lease, waiting = ("SELECT until FROM lease WHERE name LIKE 'sign-in-%'",
+                      "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+    ((end,),) = fleet.rows(lease)
+    cluster.set(synchronous_standby_names="missing")
+    cluster.reload()
+    deadline = time.monotonic() + 30
+    while fleet.rows(lease) == [(end,)]:
+        assert time.monotonic() < deadline, "the lease ends before the sign-in"
+        assert fleet.rows(waiting) == [("0",)]
+        time.sleep(0.5)
+    # A cancelled sign-in ends its lease.
+    process.call("auth.cancel", flow=process.notifications[-1]["params"].get("flow") or fleet.prompts(process)[-1]["flows"][0])
+    deadline = time.monotonic() + 30
+    while fleet.rows(lease) != [("-infinity",)]:
+        assert time.monotonic() < deadline, "the lease stays"
+        time.sleep(0.1)
+    assert fleet.rows(waiting) == [("0",)]
+    cluster.set(synchronous_standby_names="")
+    cluster.reload()
     fleet.close()
 
 
@@ -98,7 +128,7 @@ def test_a_sign_in_outlives_a_database_that_is_away(shared, wire, moment, is_kno
     if moment == "away":
         wire.refuse()
     else:
-        trap = wire.trap(("out", b"credential"), ("out", b"COMMIT"), ("in", b"COMMIT"), do=lambda: "drop")
+        trap = wire.trap(("out", b"FOR UPDATE"), ("out", b"credential"), ("out", b"COMMIT"), ("in", b"COMMIT"), do=lambda: "drop")
     # The page waits for the end of the sign-in.
     page = threading.Thread(target=fleet.come_back, args=(process,))
     page.start()

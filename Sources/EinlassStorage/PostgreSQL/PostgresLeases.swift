@@ -50,23 +50,17 @@ extension PostgresStore {
     while true {
       // Before the statement, so that the database's clock never ends the lease earlier.
       let begun = BootTime.seconds
-      do throws(Problem) {
-        if try insertLease(name, by: holder) { return begun + AccountLeases.seconds }
-      } catch {
-        // The lease may have been taken although the answer was lost.
-        if error.detail == Problem.StoreDetail.unreachable.rawValue {
-          runLater(ending: [release(of: name, by: holder)])
-        }
-        throw error
-      }
+      if try insertLease(name, by: holder) { return begun + AccountLeases.seconds }
       guard deadline.millisecondsLeft > 0 else { return nil }
       BootTime.pause(milliseconds: min(pause, deadline.millisecondsLeft))
       pause = min(pause * 2, 1_000)
     }
   }
 
+  /// Gives up soon if a change whose answer was lost still holds the row.
   fileprivate func release(of name: String, by holder: String) -> String {
     """
+    SET LOCAL lock_timeout = 200;
     UPDATE "\(address.schema)".lease SET until = '-infinity'
     WHERE name = \(PostgresConnection.literal(name)) AND holder = '\(holder)'
     RETURNING \(PostgresConnection.withoutStandby)
@@ -84,6 +78,7 @@ extension PostgresStore {
         UPDATE "\(address.schema)".lease
         SET until = clock_timestamp() + interval '\(AccountLeases.seconds) s'
         WHERE name = ?1 AND holder = ?2 AND until > '-infinity'
+        RETURNING \(PostgresConnection.withoutStandby)
         """, .text(name), .text(holder), by: Deadline(milliseconds: 10_000))
     }
   }
@@ -93,23 +88,31 @@ extension PostgresStore {
   /// begins with an older revision.
   private func insertLease(_ name: String, by holder: String) throws(Problem) -> Bool {
     let schema = "\"\(address.schema)\""
-    let name = PostgresConnection.literal(name)
+    let literal = PostgresConnection.literal(name)
     let end = "clock_timestamp() + interval '\(AccountLeases.seconds) s'"
     // Two statements, because the second one must see all that was committed before the first one
     // took the lease.
     let deadline = AccountStore.Patience.usual.deadline
     let rows = try makingStore(by: deadline) { connection throws(Problem) in
-      // A move of the store locks the table.
-      try connection.inTransaction(
-        """
-        SET LOCAL lock_timeout = 2000;
-        INSERT INTO \(schema).lease AS held (name, holder, fence, until)
-        VALUES (\(name), '\(holder)', 1, \(end))
-        ON CONFLICT (name) DO UPDATE SET holder = '\(holder)', fence = held.fence + 1, until = \(end)
-        WHERE held.until < clock_timestamp();
-        SELECT coalesce((SELECT revision FROM \(schema).meta), 0) FROM \(schema).lease
-        WHERE name = \(name) AND holder = '\(holder)'
-        """)
+      do throws(Problem) {
+        // A move of the store locks the table.
+        return try connection.inTransaction(
+          """
+          SET LOCAL lock_timeout = 2000;
+          INSERT INTO \(schema).lease AS held (name, holder, fence, until)
+          VALUES (\(literal), '\(holder)', 1, \(end))
+          ON CONFLICT (name) DO UPDATE SET holder = '\(holder)', fence = held.fence + 1, until = \(end)
+          WHERE held.until < clock_timestamp();
+          SELECT coalesce((SELECT revision FROM \(schema).meta), 0) FROM \(schema).lease
+          WHERE name = \(literal) AND holder = '\(holder)'
+          """)
+      } catch {
+        // The lease may have been taken although the answer was lost.
+        if error.detail == Problem.StoreDetail.unreachable.rawValue {
+          runLater(ending: [release(of: name, by: holder)])
+        }
+        throw error
+      }
     }
     guard let revision = rows.first?.first?.number else { return false }
     if revision != kept.revision { kept.forget() }

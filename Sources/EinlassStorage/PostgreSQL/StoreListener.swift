@@ -76,7 +76,8 @@ public final class StoreListener: Sendable {
       let isDue = newest > rung
       let limit = isDue ? rest.millisecondsLeft : Self.silenceMilliseconds
       guard var heard = connection.notifications(milliseconds: limit) else { return }
-      if heard.isEmpty, !isDue {
+      // A new store in the place of another one counts from the beginning.
+      if heard.isEmpty && !isDue || heard.contains(where: { 0 < $0 && $0 < newest }) {
         guard let revision = try? connection.revision() else { return }
         heard = [revision]
         if shared.kept.noteAnswered(revision) { (newest, rung) = (revision, revision) }

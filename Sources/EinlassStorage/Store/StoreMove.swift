@@ -48,7 +48,7 @@ struct StorePlace {
     let providers = try overlay.read()
     let lines = try audit.newest()
     try shared.requireNoLease()
-    var isCopied = false
+    var (isFilled, isCommitted) = (false, false)
     let count: Int?
     do throws(Problem) {
       count = try shared.moveAway { old throws(Problem) in
@@ -57,14 +57,18 @@ struct StorePlace {
           // Again, because a renewal may have begun during the copy.
           try shared.requireNoLease()
           if other.isDatabase { try new.insertAudit(lines) }
-          isCopied = true
+          isFilled = true
           return count
         }
+        isCommitted = true
         if let providers { try other.overlay.change { _ in providers } }
         if !other.isDatabase { for line in lines { try other.audit.append(line, .usual) } }
         return count
       }
-    } catch { throw isCopied ? unfinished(other, error) : error }
+    } catch {
+      let isLost = isFilled && error.detail == Problem.StoreDetail.unreachable.rawValue
+      throw isCommitted || isLost ? unfinished(other, error) : error
+    }
     guard let count else { throw shared.nothingThere }
     return StoreMaintenance.Moved(
       path: other.name, former: shared.movedName, countRows: count)
@@ -72,8 +76,8 @@ struct StorePlace {
 }
 
 extension StorePlace {
-  /// The new store is there, and nobody knows whether the old one still is: its last change or the
-  /// answer to it was lost.
+  /// The new store is there, or the answer to its COMMIT was lost. Nobody knows whether the old one
+  /// still is.
   private func unfinished(_ other: StorePlace, _ problem: Problem) -> Problem {
     var problem = problem
     problem.message =
