@@ -71,10 +71,12 @@ struct SignOut {
     let credentials = Result { () throws(Problem) in
       revokes ? try store.credentials(account.id) : []
     }
+    // They are to be revoked when the database is back.
+    if case .failure(let problem) = credentials, store.isAway(problem) { throw problem }
     if isRequired, let obstacle = try credentials.get().lazy.compactMap(obstacle).first {
       throw obstacle
     }
-    var revocation = Revocation(revision: try await remove(scope))
+    var revocation = Revocation(revision: try await remove(scope, under: lease))
     if scope == .account {
       lease?.forget()
       store.forgetUnusedAvatars()
@@ -93,8 +95,9 @@ struct SignOut {
     return revocation
   }
 
-  /// Returns the store's revision afterwards.
-  private func remove(_ scope: Scope) async throws(Problem) -> Int64 {
+  /// Returns the store's revision afterwards. Nothing is repeated without the lease, because another
+  /// request may have stored a token meanwhile that was not read.
+  private func remove(_ scope: Scope, under lease: Lease?) async throws(Problem) -> Int64 {
     var attempts = SaveAttempts()
     var isRepeated = false
     while true {
@@ -105,8 +108,9 @@ struct SignOut {
         }
       } catch {
         // An earlier attempt has removed it, and the answer was lost.
-        if isRepeated, error.reason == .unknownAccount { return try store.revision() }
-        guard error.isStoreUnreachable, try await attempts.wait(effects) else { throw error }
+        if isRepeated, error.reason == .unknownAccount { return (try? store.revision()) ?? 0 }
+        guard let lease, (try? lease.requireTime()) != nil else { throw error }
+        try await attempts.wait(after: error, in: store, effects)
         isRepeated = true
       }
     }

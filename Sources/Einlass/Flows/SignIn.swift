@@ -201,8 +201,10 @@ struct SignIn {
         grantAccess(to: &added, by: flow.kind, asker)
         return added
       } catch {
-        if error.isStoreUnreachable, try await attempts.wait(effects) { continue }
-        guard id == nil, error.reason == .accountExists else { throw error }
+        guard id == nil, error.reason == .accountExists else {
+          try await attempts.wait(after: error, in: store, effects)
+          continue
+        }
         guard identity == nil else {
           id = error.account
           continue
@@ -248,9 +250,8 @@ struct SignIn {
   /// ask.
   private func accountToReplace(_ asker: Asker) async throws(Problem) -> Account.ID? {
     let limit = AccountChoices.offeredLimit
-    let accounts = try store.read { reader throws(Problem) in
-      try reader.lastUsedAccounts(of: provider.id, limit: limit + 2)
-    }.filter { !isApplication($0) }
+    let accounts = try await store.lastUsedAccounts(of: provider, limit: limit + 2, effects)
+      .filter { !isApplication($0) }
     guard !accounts.isEmpty, asker.kinds.contains(.replaceAccount) else { return nil }
     asker.report(.awaitingPerson)
     let prompt = Prompt.replaceAccount(

@@ -30,11 +30,13 @@ import Testing
 
   private func remove(
     _ script: Script, requiringRevocation isRequired: Bool, with own: ClientRegistration? = nil,
-    from catalog: ProviderCatalog? = nil
+    from catalog: ProviderCatalog? = nil, isRemote: Bool = false
   ) async throws -> Revocation {
-    try await Einlass(
+    var store = script.store.accountStore
+    store.isRemote = isRemote
+    return try await Einlass(
       catalog: catalog ?? ProviderCatalogTests.catalog(Self.descriptor),
-      store: script.store.accountStore, effects: script.effects
+      store: store, effects: script.effects
     ).removeAccount(Account.ID(rawValue: "a_ada"), requiringRevocation: isRequired) { _ in own }
   }
 
@@ -106,11 +108,22 @@ import Testing
     let own = ClientRegistration(clientID: "APP", clientSecret: Secret("S"))
     let script = Self.script(.text("", status: 204))
     script.store.loseAnswer("remove", with: .store(detail, "The answer is lost."))
-    let report = try? await remove(script, requiringRevocation: true, with: own)
+    let report = try? await remove(
+      script, requiringRevocation: true, with: own, isRemote: true)
     #expect(script.store.accounts.isEmpty)
     // The control: after another problem nothing is repeated.
     #expect(report?.revoked == (detail == .unreachable ? ["application APP"] : nil))
     #expect(work(script).last?.hasPrefix("DELETE") == (detail == .unreachable))
+  }
+
+  @Test func `While the database is away, credentials that were not read stay in it`() async throws
+  {
+    let script = Self.script()
+    script.store.fail("credentials", with: .store(.unreachable, "The database is away."))
+    for isRemote in [true, false] {
+      let report = try? await remove(script, requiringRevocation: false, isRemote: isRemote)
+      #expect((report == nil) == isRemote && script.store.accounts.isEmpty != isRemote)
+    }
   }
 
   @Test func `Both tokens are revoked, and each is reported`() async throws {

@@ -22,11 +22,13 @@ import Testing
   private static let token = Script.Reply.json(#"{"access_token":"AT","token_type":"Bearer"}"#)
 
   private func signIn(
-    _ script: Script, kinds: Set<Prompt.Kind> = [.deviceCode],
+    _ script: Script, kinds: Set<Prompt.Kind> = [.deviceCode], isRemote: Bool = false,
     _ change: (inout SignInRequest) -> Void = { _ in }
   ) async throws -> Account {
+    var store = script.store.accountStore
+    store.isRemote = isRemote
     let engine = Einlass(
-      catalog: try ProviderCatalogTests.catalog(Self.provider), store: script.store.accountStore,
+      catalog: try ProviderCatalogTests.catalog(Self.provider), store: store,
       effects: script.effects)
     var request = SignInRequest(
       application: Sample.application, registration: ClientRegistration(clientID: "APP"),
@@ -37,6 +39,16 @@ import Testing
 
   private func sleeps(_ script: Script) -> [String] {
     script.log.filter { $0.hasPrefix("sleep") }.map { String($0.dropFirst(12)) }
+  }
+
+  @Test(arguments: [true, false])
+  func `An account is added once if the answer to its addition is lost`(isRemote: Bool) async {
+    let script = Script([.json(Self.device), Self.token], answers: [.accept()])
+    script.store.loseAnswer("add", with: .store(.unreachable, "The answer is lost."))
+    let account = try? await signIn(script, isRemote: isRemote)
+    #expect(script.store.accounts.count == 1)
+    // The control: a file is never away.
+    #expect(account?.id == (isRemote ? script.store.accounts.first?.id : nil))
   }
 
   @Test func `The code is shown, and the provider is polled until the person has entered it`()
