@@ -18,7 +18,8 @@ extension AccountLeases {
       let holder = Hexadecimal.encode(SecureRandom.bytes(16))
       guard let until = try shared.takeLease(name, by: holder, deadline) else { return nil }
       let isHeld = Lock(true)
-      if name.hasPrefix(Lease.signInPrefix) {
+      let isSignIn = name.hasPrefix(Lease.signInPrefix)
+      if isSignIn {
         // A person takes as long as they need. Without the thread the lease ends after 45 s.
         try? WorkThread.start("einlass-turn") { shared.prolong(name, by: holder, while: isHeld) }
       }
@@ -34,7 +35,7 @@ extension AccountLeases {
         end: {
           isHeld.withLock { $0 = false }
           // A release that does not arrive only delays others until the lease ends.
-          shared.run(ending: shared.release(of: name, by: holder))
+          shared.run(ending: shared.release(of: name, by: holder, withoutStandby: isSignIn))
           ended()
         })
     }
@@ -58,12 +59,14 @@ extension PostgresStore {
   }
 
   /// Gives up soon if a change whose answer was lost still holds the row.
-  fileprivate func release(of name: String, by holder: String) -> String {
+  fileprivate func release(
+    of name: String, by holder: String, withoutStandby: Bool
+  ) -> String {
     """
     SET LOCAL lock_timeout = 200;
     UPDATE "\(address.schema)".lease SET until = '-infinity'
     WHERE name = \(PostgresConnection.literal(name)) AND holder = '\(holder)'
-    RETURNING \(PostgresConnection.withoutStandby)
+    RETURNING \(withoutStandby ? PostgresConnection.withoutStandby : "1")
     """
   }
 
@@ -109,7 +112,7 @@ extension PostgresStore {
       } catch {
         // The lease may have been taken although the answer was lost.
         if error.detail == Problem.StoreDetail.unreachable.rawValue {
-          runLater(ending: [release(of: name, by: holder)])
+          runLater(ending: [release(of: name, by: holder, withoutStandby: true)])
         }
         throw error
       }
