@@ -10,10 +10,11 @@ import urllib.request
 import pytest
 
 from machines import Fleet
+from rotation import CLIENT, PATIENCE
 from wire import Wire, socket_of
 
 pytestmark = pytest.mark.usefixtures("built")
-PATIENCE = 60
+LEASE = "SELECT until FROM lease WHERE name LIKE 'sign-in-%'"
 
 
 class SignIns(Fleet):
@@ -25,7 +26,7 @@ class SignIns(Fleet):
         for _ in range(count):
             self.processes.append(self.spawn(is_introduced=False))
             self.processes[-1].call("initialize", client={"name": "sharing"}, capabilities={"prompts": ["openURL"]},
-                                    applications={"rotating": {"clientId": "rotation-client"}})
+                                    applications={"rotating": {"clientId": CLIENT}})
             # The first change makes the key, which the next machine gets a copy of.
             self.allow()
 
@@ -72,19 +73,18 @@ def test_a_page_that_is_open_for_long_stays_the_only_one(shared):
     account = fleet.sign_in(first)
     second.wait_for_revision(first.call("accounts.list")["result"]["revision"])
     number = fleet.open(first, account=account)
-    lease = "SELECT until FROM lease WHERE name LIKE 'sign-in-%'"
-    ((end,),) = fleet.rows(lease)
+    ((end,),) = fleet.rows(LEASE)
     waiting = second.send("accounts.signIn", provider="rotating", account=account)
     second.wait_for("auth.progress", "awaitingSignIn")
     deadline = time.monotonic() + 30
-    while fleet.rows(lease) == [(end,)]:
+    while fleet.rows(LEASE) == [(end,)]:
         assert time.monotonic() < deadline, "the lease ends before the sign-in"
         time.sleep(0.5)
     fleet.come_back(first)
     assert first.answer(number)["result"]["account"] == second.answer(waiting)["result"]["account"] == account
     assert len(fleet.prompts(first)) == 2 and fleet.prompts(second) == []
     # A lease ends a moment after the answer.
-    while fleet.rows(lease) != [("-infinity",)]:
+    while fleet.rows(LEASE) != [("-infinity",)]:
         assert time.monotonic() < deadline + PATIENCE, "the lease stays"
         time.sleep(0.1)
     fleet.close()
@@ -96,20 +96,19 @@ def test_an_open_page_keeps_no_connection_while_a_standby_is_missing(start_clust
     (process,) = fleet.processes
     account = fleet.sign_in(process)
     fleet.open(process, account=account)
-    lease, waiting = ("SELECT until FROM lease WHERE name LIKE 'sign-in-%'",
-                      "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
-    ((end,),) = fleet.rows(lease)
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+    ((end,),) = fleet.rows(LEASE)
     cluster.set(synchronous_standby_names="missing")
     cluster.reload()
     deadline = time.monotonic() + 30
-    while fleet.rows(lease) == [(end,)]:
+    while fleet.rows(LEASE) == [(end,)]:
         assert time.monotonic() < deadline, "the lease ends before the sign-in"
         assert fleet.rows(waiting) == [("0",)]
         time.sleep(0.5)
     # A cancelled sign-in ends its lease.
-    process.call("auth.cancel", flow=process.notifications[-1]["params"].get("flow") or fleet.prompts(process)[-1]["flows"][0])
+    process.call("auth.cancel", flow=fleet.prompts(process)[-1]["flows"][0])
     deadline = time.monotonic() + 30
-    while fleet.rows(lease) != [("-infinity",)]:
+    while fleet.rows(LEASE) != [("-infinity",)]:
         assert time.monotonic() < deadline, "the lease stays"
         time.sleep(0.1)
     assert fleet.rows(waiting) == [("0",)]

@@ -27,9 +27,7 @@ extension AccountStore {
     let passing: [Problem.StoreDetail] = [.unreachable, .locked, .readOnly]
     return isRemote && passing.contains { $0.rawValue == problem.detail }
   }
-}
 
-extension AccountStore {
   /// Returns a provider's accounts, last used first, also if the database is away at first.
   func lastUsedAccounts(
     of provider: Provider, limit: Int, _ effects: Effects
