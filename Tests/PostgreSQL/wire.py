@@ -2,12 +2,14 @@
 
     wire = Wire(cluster.sockets / f".s.PGSQL.{cluster.port}")
     wire.freeze()                                             # nothing moves, and nothing is reset
+    wire.delay = 0.5                                          # the seconds before each answer of the server
     wire.trap(("out", b"COMMIT"), do=cluster.interrupt)       # before the bytes are passed on
 """
 import shutil
 import socket
 import struct
 import threading
+import time
 from pathlib import Path
 
 from cluster import folder, give
@@ -73,6 +75,7 @@ class Wire:
             self.parameters = {"host": str(self.folder), "port": PORT}
         self.changed = threading.Condition()
         self.is_frozen, self.is_refusing, self.is_closed = False, False, False
+        self.delay = 0
         self.connections, self.traps, self.count = {}, [], 0
         self.seen = {"out": 0, "in": 0}
         threading.Thread(target=self.accept, daemon=True).start()
@@ -117,6 +120,8 @@ class Wire:
             self.wait_while_frozen()
             if not chunk:
                 return self.end(number)
+            if direction == "in":
+                time.sleep(self.delay)
             self.seen[direction] += len(chunk)
             results = [trap.look(number, direction, chunk, tail) for trap in list(self.traps)]
             tail = (tail + chunk)[-256:]

@@ -85,8 +85,8 @@ extension StoreMaintenance {
         let found = try shared.read(patience) { store throws(Problem) in try store.status() }
         var status = found ?? Status(path: shared.address.text, protection: keys.kind.rawValue)
         try shared.alone(by: patience.deadline) { connection throws(Problem) in
-          status.database = try connection.facts(by: patience.deadline)
-          status.databaseBytes = try connection.countBytes(by: patience.deadline)
+          status.database = try connection.facts()
+          status.databaseBytes = try connection.countBytes()
         }
         return status
       },

@@ -220,7 +220,6 @@ private final class AuditSpool: Sendable {
     }
     do throws(Problem) {
       try shared.alone(by: deadline) { connection throws(Problem) in
-        connection.deadline = deadline
         try connection.each(
           """
           INSERT INTO \(table) (line, origin) VALUES \(rows.joined(separator: ", "))

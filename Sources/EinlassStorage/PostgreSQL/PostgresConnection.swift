@@ -24,8 +24,8 @@ internal import EinlassSystem
   private(set) var overlayNumber: Int64 = 0
   private(set) var changes: Int64 = 0
   private(set) var countChanges: Int64 = 0
-  /// The end of the current request's patience.
-  var deadline: Deadline
+  /// The current request's wait.
+  var wait: PostgresWait
   /// Where a reading transaction keeps its results, and finds those of earlier ones.
   var keeping: KeptRows.Transaction?
   private(set) var isUsable = true
@@ -51,9 +51,9 @@ internal import EinlassSystem
   }
 
   /// Connects. Throws `refused`, `permissions` or `unreachable`.
-  init(_ address: PostgresAddress, by deadline: Deadline) throws(Problem) {
+  init(_ address: PostgresAddress, _ wait: PostgresWait) throws(Problem) {
     self.address = address
-    self.deadline = deadline
+    self.wait = wait
     let keywords = try address.keywords(environment: Environment.value)
     let opened = unsafe Self.withTexts(keywords.map(\.0)) { names in
       unsafe Self.withTexts(keywords.map(\.1)) { values in
@@ -65,6 +65,7 @@ internal import EinlassSystem
     guard unsafe cpostgres_is_open(connection) != 0 else {
       throw unsafe Self.refusal(connection, address)
     }
+    wait.grace.begin()
   }
 
   deinit { unsafe cpostgres_close(connection) }
@@ -78,7 +79,10 @@ internal import EinlassSystem
   ) -> Problem {
     let lines = unsafe String(cString: cpostgres_message(connection)).split(separator: "\n")
       .filter { line in !["\t", "DETAIL:", "HINT:"].contains { line.hasPrefix($0) } }
-      .map { (kind: cpostgres_refusal(String($0)), text: PostgresProblem.plain(String($0))) }
+      .map { line in
+        let kind = unsafe cpostgres_refusal(String(line))
+        return (kind: kind, text: PostgresProblem.plain(String(line)))
+      }
     let isOfOneHost = unsafe cpostgres_count_hosts(connection) < 2
     var order = [CPOSTGRES_NOT_ALLOWED, CPOSTGRES_NO_DATABASE, CPOSTGRES_READ_ONLY]
     if !isOfOneHost { order.insert(CPOSTGRES_UNREACHABLE, at: 0) }
@@ -145,24 +149,33 @@ extension PostgresConnection {
   }
 
   /// Begins a transaction. Returns `nil`, without one, if there is no store.
+  ///
+  /// - Parameter revision: that of the store before a wait for its lock. If it changes, the wait
+  ///   begins again, because the queue of the writers moves.
   func begin(
-    _ kind: Kind, by deadline: Deadline, triesLeft: Int = 3
+    _ kind: Kind, after revision: Int64? = nil, triesLeft: Int = 3
   ) throws(Problem) -> Meta? {
-    self.deadline = deadline
     // The server's sentence about a held lock must come before the limit of this process.
-    let wait = max(1, deadline.millisecondsLeft - 500)
+    let lockLimit = max(1, wait.millisecondsLeft - 500)
     // Each names its level, because a role may have another one.
     let sql =
       kind == .read ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : Self.beginning
     // A writer that waited for the lock would see the other columns as they were before.
     let columns = kind == .read ? Meta.columnsOfReaders : "schema"
-    let lock = kind == .read ? "" : " FOR UPDATE"
+    // The limit on locks begins again with each writer of the queue, the one on statements does not.
+    let (limit, lock) =
+      kind == .read
+      ? ("", "")
+      : (
+        "SET LOCAL statement_timeout = \(lockLimit + 200);",
+        " FOR UPDATE; SET LOCAL statement_timeout TO DEFAULT"
+      )
     // The limit on idle transactions frees the store from a writer that was stopped.
-    let result = try answer(
+    var result = try answer(
       running: """
         \(sql); SET LOCAL search_path TO "\(address.schema)";
-        SET LOCAL bytea_output = hex; SET LOCAL lock_timeout = \(wait); SET LOCAL idle_in_transaction_session_timeout = 10000;
-        SELECT \(Meta.columns), \(columns) FROM meta WHERE id = 1\(lock)
+        SET LOCAL bytea_output = hex; SET LOCAL lock_timeout = \(lockLimit); SET LOCAL idle_in_transaction_session_timeout = 10000;
+        \(limit) SELECT \(Meta.columns), \(columns) FROM meta WHERE id = 1\(lock)
         """)
     guard result.state != "42P01", result.state != "3F000" else {
       rollBack()
@@ -170,7 +183,15 @@ extension PostgresConnection {
       // Another machine may have just made the tables, and the session not know it yet.
       guard triesLeft > 0 else { throw .damaged(path, "a table is missing") }
       BootTime.pause(milliseconds: 100)
-      return try begin(kind, by: deadline, triesLeft: triesLeft - 1)
+      return try begin(kind, after: revision, triesLeft: triesLeft - 1)
+    }
+    if kind == .write, result.state == "57014" { result.state = "55P03" }
+    if result.state == "55P03", let revision {
+      rollBack()
+      let newRevision = try self.revision()
+      if newRevision != revision, wait.millisecondsLeft > 500 {
+        return try begin(kind, after: newRevision)
+      }
     }
     do throws(Problem) {
       try result.requireSuccess(address)
@@ -191,6 +212,8 @@ extension PostgresConnection {
       return try meta()
     } catch {
       rollBack()
+      // The requests after it would each wait for the same lock.
+      if result.state == "55P03" { wait.grace.cancel() }
       throw error
     }
   }
@@ -210,6 +233,16 @@ extension PostgresConnection {
         "42501", "permission denied for schema \(address.schema)", address)
     }
     return row[1].number != 0
+  }
+
+  /// The revision of the store, outside a transaction; 0 without a store.
+  func revision() throws(Problem) -> Int64 {
+    do throws(Problem) {
+      return try rows("SELECT revision FROM \"\(address.schema)\".meta", []).first?.first?.number
+        ?? 0
+    } catch  where error == .noDatabaseStore {
+      return 0
+    }
   }
 
   /// Ends a reading transaction without waiting for the server.
@@ -251,21 +284,12 @@ extension PostgresConnection {
 
   /// Sends statements without waiting for their end. A failure remains unnoticed.
   func send(script: String) {
-    let limit = max(1, deadline.millisecondsLeft)
-    if unsafe cpostgres_send(connection, script, limit) == 0 { isUsable = false }
+    if unsafe cpostgres_send(connection, script, wait.millisecondsLeft) == 0 { isUsable = false }
   }
 
   /// Returns a text as a value in a script. No character of it is read as SQL.
   static func literal(_ text: String) -> String {
     "convert_from(decode('\(Hexadecimal.encode(Array(text.utf8)))', 'hex'), 'UTF8')"
-  }
-
-  /// Runs one statement outside a transaction. It must name its schema.
-  func alone(
-    _ sql: String, _ values: [SQLValue], by deadline: Deadline
-  ) throws(Problem) -> [[SQLValue]] {
-    self.deadline = deadline
-    return try rows(sql, values)
   }
 
   /// Whether the server has not closed the connection.
@@ -303,7 +327,8 @@ extension PostgresConnection {
     return result.rows
   }
 
-  private func rows(_ sql: String, _ values: [SQLValue]) throws(Problem) -> [[SQLValue]] {
+  /// Runs one statement. Outside a transaction it must name its schema.
+  func rows(_ sql: String, _ values: [SQLValue]) throws(Problem) -> [[SQLValue]] {
     // A message with parameters has one statement.
     if !queued.isEmpty { try run(script: "") }
     var types: [UInt32] = []
@@ -316,10 +341,9 @@ extension PostgresConnection {
       bytes += content ?? []
     }
     let text = Self.numbered(sql)
-    let limit = max(1, deadline.millisecondsLeft)
     let result = try unsafe answer(
       cpostgres_query(
-        connection, text, Int32(values.count), types, bytes, lengths, limit))
+        connection, text, Int32(values.count), types, bytes, lengths, wait.millisecondsLeft))
     try result.requireSuccess(address)
     changes = result.countChanges
     countChanges += result.countChanges
@@ -357,10 +381,9 @@ extension PostgresConnection {
   }
 
   private func answer(running sql: String) throws(Problem) -> PostgresAnswer {
-    let limit = max(1, deadline.millisecondsLeft)
     let script = queued + sql
     queued = ""
-    return try unsafe answer(cpostgres_run(connection, script, limit))
+    return try unsafe answer(cpostgres_run(connection, script, wait.millisecondsLeft))
   }
 
   private func answer(_ result: OpaquePointer?) throws(Problem) -> PostgresAnswer {
@@ -369,6 +392,7 @@ extension PostgresConnection {
       let reason = unsafe PostgresProblem.plain(String(cString: cpostgres_message(connection)))
       throw PostgresProblem.unreachable(path, reason.isEmpty ? "no answer in time" : reason)
     }
+    wait.grace.begin()
     return unsafe PostgresAnswer(result)
   }
 }

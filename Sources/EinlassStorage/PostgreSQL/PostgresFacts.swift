@@ -3,8 +3,8 @@ internal import EinlassSystem
 
 /// The facts about the server for `store.status`.
 extension PostgresConnection {
-  func facts(by deadline: Deadline) throws(Problem) -> StoreMaintenance.Database {
-    let rows = try alone(
+  func facts() throws(Problem) -> StoreMaintenance.Database {
+    let rows = try rows(
       """
       SELECT current_setting('server_version'),
         current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on'
@@ -13,7 +13,7 @@ extension PostgresConnection {
         current_setting('synchronous_standby_names') <> ''
           AND current_setting('synchronous_commit') NOT IN ('off', 'local'),
         pg_backend_pid(), floor(extract(epoch FROM clock_timestamp()))::bigint
-      """, [], by: deadline)
+      """, [])
     guard let row = rows.first, case .text(let version) = row[0] else {
       throw .damaged(path, "no answer about the server")
     }
@@ -26,13 +26,13 @@ extension PostgresConnection {
   }
 
   /// The size of the store's tables and their indexes.
-  func countBytes(by deadline: Deadline) throws(Problem) -> Int64 {
-    let rows = try alone(
+  func countBytes() throws(Problem) -> Int64 {
+    let rows = try rows(
       """
       SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
       WHERE n.nspname = ?1 AND c.relkind = 'r'
-      """, [.text(address.schema)], by: deadline)
+      """, [.text(address.schema)])
     return rows.first?.first?.number ?? 0
   }
 }

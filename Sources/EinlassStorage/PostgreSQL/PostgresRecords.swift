@@ -12,7 +12,6 @@ extension BegunRenewals {
         own.withLock { _ = $0.insert(begun) }
         // Not waited for, because the request to the provider takes longer.
         try? shared.alone(by: .record) { connection throws(Problem) in
-          connection.deadline = .record
           connection.send(
             script: """
               INSERT INTO \(table) (account, generation)

@@ -7,6 +7,7 @@ internal import EinlassSystem
 final class PostgresStore: SharedStore {
   let address: PostgresAddress
   let kept = KeptRows()
+  let grace = GracePeriod()
   private let keys: KeySource
   private let opened = Lock<PostgresConnection?>(nil)
   /// Statements that are sent with the end of the next lease.
@@ -42,7 +43,7 @@ final class PostgresStore: SharedStore {
       guard patience != .none else { throw .storeLocked(path: address.text) }
       return try alone(by: deadline) { connection throws(Problem) in
         let era = kept.era
-        guard let meta = try connection.begin(.read, by: deadline) else {
+        guard let meta = try connection.begin(.read) else {
           kept.forget()
           return nil
         }
@@ -94,13 +95,13 @@ final class PostgresStore: SharedStore {
     guard patience != .none else { throw .storeLocked(path: address.text) }
     return try keys.supplying(needsKey || makesStore, patience) { deadline throws(Problem) in
       try alone(by: deadline) { connection throws(Problem) in
-        let era = kept.era
-        var begun = try connection.begin(.write, by: deadline)
+        let (era, seen) = (kept.era, kept.seen)
+        var begun = try connection.begin(.write, after: seen)
         if begun == nil, makesStore {
           do throws(Problem) { try PostgresCreation(connection, keys: keys).run() } catch {
             throw end(connection, error)
           }
-          begun = try connection.begin(.write, by: deadline)
+          begun = try connection.begin(.write, after: seen)
         }
         guard let before = begun else {
           kept.forget()
@@ -132,7 +133,7 @@ final class PostgresStore: SharedStore {
   ) throws(Problem) -> Result? {
     let deadline = Deadline(milliseconds: 600_000)
     return try alone(by: deadline) { connection throws(Problem) in
-      guard let meta = try connection.begin(.write, by: deadline) else { return nil }
+      guard let meta = try connection.begin(.write) else { return nil }
       do throws(Problem) {
         // No renewal begins until the end of the move.
         try connection.run("LOCK TABLE lease IN SHARE MODE")
@@ -162,8 +163,7 @@ final class PostgresStore: SharedStore {
   ) throws(Problem) -> Result {
     let deadline = Deadline(milliseconds: 600_000)
     return try alone(by: deadline) { connection throws(Problem) in
-      connection.deadline = deadline
-      return try PostgresCreation(connection, keys: keys).run(filledBy: fill)
+      try PostgresCreation(connection, keys: keys).run(filledBy: fill)
     }
   }
 
@@ -178,7 +178,7 @@ final class PostgresStore: SharedStore {
   ) throws(Problem) -> [[SQLValue]] {
     do throws(Problem) {
       return try alone(by: deadline) { connection throws(Problem) in
-        try connection.alone(sql, values, by: deadline)
+        try connection.rows(sql, values)
       }
     } catch  where error == .noDatabaseStore {
       try requireNoStore(by: deadline)
@@ -189,8 +189,7 @@ final class PostgresStore: SharedStore {
   /// Throws `corrupt` if there is a store, because one of its tables is missing then.
   func requireNoStore(by deadline: Deadline) throws(Problem) {
     let isThere = try alone(by: deadline) { connection throws(Problem) in
-      connection.deadline = deadline
-      return try connection.hasStore()
+      try connection.hasStore()
     }
     if isThere { throw .damaged(address.text, "a table is missing") }
   }
@@ -229,7 +228,6 @@ final class PostgresStore: SharedStore {
   private func isDone(_ statements: [String]) -> Bool {
     let deadline = Deadline(milliseconds: 10_000)
     let done: Void? = try? alone(by: deadline) { connection throws(Problem) in
-      connection.deadline = deadline
       do throws(Problem) {
         try connection.run(script: statements.joined(separator: "; "))
       } catch {
@@ -246,10 +244,7 @@ final class PostgresStore: SharedStore {
     by deadline: Deadline, _ body: (PostgresConnection) throws(Problem) -> Result
   ) throws(Problem) -> Result {
     func run() throws(Problem) -> Result {
-      try alone(by: deadline) { connection throws(Problem) in
-        connection.deadline = deadline
-        return try body(connection)
-      }
+      try alone(by: deadline, body)
     }
     do throws(Problem) { return try run() } catch  where error == .noDatabaseStore {
       try write(.usual) { _ throws(Problem) in }
@@ -265,22 +260,40 @@ final class PostgresStore: SharedStore {
   func alone<Result>(
     by deadline: Deadline, _ body: (PostgresConnection) throws(Problem) -> Result
   ) throws(Problem) -> Result {
-    let result = try opened.withLock(by: deadline) { opened throws(Problem) -> Result in
-      if opened?.isAlive != true {
-        opened = nil
-        guard deadline.millisecondsLeft > 0 else {
+    let wait = PostgresWait(until: deadline, grace)
+    repeat {
+      let result = try opened.withLock(by: wait.end) { opened throws(Problem) -> Result in
+        guard wait.end.millisecondsLeft > 0 else {
           throw PostgresProblem.unreachable(address.text, "no answer in time")
         }
-        opened = try PostgresConnection(address, by: deadline)
+        let connection = try live(&opened, wait)
+        defer { if !connection.isUsable { opened = nil } }
+        return try body(connection)
       }
-      guard let connection = opened else { throw Problem(.internal, "There is no connection.") }
-      defer { if !connection.isUsable { opened = nil } }
-      return try body(connection)
+      if let result { return result }
+    } while wait.end.millisecondsLeft > 0
+    throw PostgresProblem.unreachable(
+      address.text, "another request of this process waits for its answer")
+  }
+
+  /// Returns the connection if it was not lost, or a new one.
+  private func live(
+    _ opened: inout PostgresConnection?, _ wait: PostgresWait
+  ) throws(Problem) -> PostgresConnection {
+    if let opened, opened.isAlive {
+      opened.wait = wait
+      return opened
     }
-    guard let result else {
-      throw PostgresProblem.unreachable(
-        address.text, "another request of this process waits for its answer")
+    opened = nil
+    // Other requests need this connection too. libpq gives each host three seconds.
+    grace.begin(milliseconds: 3_000)
+    do throws(Problem) {
+      let connection = try PostgresConnection(address, wait)
+      opened = connection
+      return connection
+    } catch {
+      grace.cancel()
+      throw error
     }
-    return result
   }
 }

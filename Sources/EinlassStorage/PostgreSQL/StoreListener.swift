@@ -32,11 +32,12 @@ public final class StoreListener: Sendable {
     try WorkThread.start("einlass-listen") { [self] in while true { listenOnce() } }
   }
 
+  private var wait: PostgresWait { PostgresWait(until: .listening, shared.grace) }
+
   /// Listens until the connection is lost.
   private func listenOnce() {
-    let deadline = Deadline(milliseconds: 10_000)
-    if let connection = try? PostgresConnection(shared.address, by: deadline),
-      let hearsItself = try? hearsItself(connection, by: deadline)
+    if let connection = try? PostgresConnection(shared.address, wait),
+      let hearsItself = try? hearsItself(connection)
     {
       shared.kept.setListening(true)
       // Changes before this moment were not heard.
@@ -51,11 +52,11 @@ public final class StoreListener: Sendable {
   /// Listens to the store's channel. Returns whether a notification arrives in time that another
   /// connection has sent: a pooler passes one of the same connection on with its answer.
   private func hearsItself(
-    _ connection: PostgresConnection, by deadline: Deadline
+    _ connection: PostgresConnection
   ) throws(Problem) -> Bool {
     let channel = shared.address.schema
-    _ = try connection.alone("LISTEN \"\(channel)\"", [], by: deadline)
-    _ = try shared.run("SELECT pg_notify(?1, '')", .text(channel), by: deadline)
+    _ = try connection.rows("LISTEN \"\(channel)\"", [])
+    _ = try shared.run("SELECT pg_notify(?1, '')", .text(channel), by: .listening)
     let end = Deadline(milliseconds: Int(Self.selfTestMilliseconds))
     while end.millisecondsLeft > 0 {
       guard let heard = connection.notifications(milliseconds: end.millisecondsLeft) else {
@@ -78,7 +79,7 @@ public final class StoreListener: Sendable {
       guard var heard = connection.notifications(milliseconds: limit) else { return }
       // A new store in the place of another one counts from the beginning.
       if heard.isEmpty && !isDue || heard.contains(where: { 0 < $0 && $0 < newest }) {
-        guard let revision = try? connection.revision() else { return }
+        guard let revision = try? revision(on: connection) else { return }
         heard = [revision]
         if shared.kept.noteAnswered(revision) { (newest, rung) = (revision, revision) }
         // The renewal of a machine that was lost is found without a change too.
@@ -94,10 +95,15 @@ public final class StoreListener: Sendable {
     }
   }
 
+  private func revision(on connection: PostgresConnection) throws(Problem) -> Int64 {
+    connection.wait = wait
+    return try connection.revision()
+  }
+
   private func ask(_ connection: PostgresConnection) {
     var rung: Int64 = 0
     var silence = Deadline(milliseconds: Int(Self.silenceMilliseconds))
-    while let revision = try? connection.revision() {
+    while let revision = try? revision(on: connection) {
       let isLower = shared.kept.noteAnswered(revision)
       shared.kept.note(revision)
       if isLower || revision > rung || silence.millisecondsLeft == 0 {
@@ -119,17 +125,8 @@ extension PostgresConnection {
     while let text = nextNotification() { revisions.append(Int64(text) ?? 0) }
     return revisions
   }
+}
 
-  /// Returns 0 if there is no store.
-  fileprivate func revision() throws(Problem) -> Int64 {
-    try number("SELECT revision FROM \"\(address.schema)\".meta")
-  }
-
-  private func number(_ sql: String) throws(Problem) -> Int64 {
-    do throws(Problem) {
-      return try alone(sql, [], by: Deadline(milliseconds: 10_000)).first?.first?.number ?? 0
-    } catch  where error == .noDatabaseStore {
-      return 0
-    }
-  }
+extension Deadline {
+  fileprivate static var listening: Deadline { Deadline(milliseconds: 10_000) }
 }

@@ -1,0 +1,73 @@
+"""A database that is slow, but answers: a slow network, and many writers.
+
+    python -m pytest Tests/PostgreSQL/test_slow.py
+
+An immediate request waits two seconds for a database without an answer, and up to ten while it answers.
+"""
+import subprocess
+import time
+
+import pytest
+
+from machines import Fleet
+from wire import Wire, socket_of
+
+pytestmark = pytest.mark.usefixtures("built")
+# The seconds that an immediate request waits for a silent database, and for one that answers.
+SILENT, ANSWERING = 2, 10
+
+
+def timed(process, method, **params):
+    since = time.monotonic()
+    answer = process.call(method, **params)
+    return answer, time.monotonic() - since
+
+
+@pytest.fixture
+def wire(shared):
+    with Wire(socket_of(shared)) as wire:
+        yield wire
+
+
+def holding(cluster, store, statement, seconds):
+    """Starts a transaction that keeps the store's lock for so long."""
+    line = f"SET search_path TO einlass_{store}; BEGIN; SELECT FROM meta FOR UPDATE; SELECT pg_sleep({seconds}); {statement}; COMMIT"
+    return subprocess.Popen(["psql", "-Xq", "-d", cluster.address(role="postgres"), "-c", line], stdout=subprocess.DEVNULL)
+
+
+def test_the_first_request_over_a_slow_network_succeeds(shared, wire):
+    wire.delay = 0.2
+    fleet = Fleet(shared, "slow", 0, reaching=wire.parameters)
+    process = fleet.spawn()
+    fleet.processes = [process]
+    answer, seconds = timed(process, "accounts.add", provider="rotating", username="ada", credential=fleet.provider.family()[1])
+    assert "result" in answer, answer
+    # The control: the request took longer than a silent database is waited for.
+    assert SILENT < seconds < ANSWERING
+    wire.delay = 0.7
+    answer, seconds = timed(process, "store.status")
+    assert answer["result"]["accounts"] == 1 and seconds > SILENT, (answer, seconds)
+    fleet.close()
+
+
+def test_the_lock_of_a_moving_queue_is_waited_for(shared):
+    fleet = Fleet(shared, "queue", 1)
+    account, family = fleet.add()
+    process, = fleet.processes
+    queue = [holding(shared, "queue", "UPDATE meta SET revision = revision + 1", 1) for _ in range(4)]
+    time.sleep(0.3)
+    answer, seconds = timed(process, "accounts.update", account=account, displayName="Ada")
+    assert "result" in answer and SILENT < seconds < ANSWERING, (answer, seconds)
+    assert [each.wait() for each in queue] == [0] * 4
+    # The control: a lock that is kept without a change is not waited for.
+    holder = holding(shared, "queue", "SELECT 1", 5)
+    time.sleep(0.3)
+    since = time.monotonic()
+    waiting = [process.send("accounts.update", account=account, displayName=name) for name in ("Grace", "Alan", "Edsger")]
+    for number in waiting:
+        answer = process.answer(number)
+        assert answer["error"]["data"]["detail"] in ("locked", "unreachable"), answer
+    assert time.monotonic() - since < SILENT + 1
+    assert holder.wait() == 0
+    assert "result" in process.call("accounts.update", account=account, displayName="Grace")
+    fleet.close()
