@@ -69,9 +69,6 @@ final class KeptRows: Sendable {
   }
 
   /// Forgets older rows.
-  /// The highest revision that this process has heard of.
-  var seen: Int64 { state.withLock { $0.seen } }
-
   func note(_ revision: Int64) {
     state.withLock {
       guard revision > $0.seen else { return }

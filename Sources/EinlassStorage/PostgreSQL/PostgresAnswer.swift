@@ -29,6 +29,9 @@ struct PostgresAnswer {
     if let state { throw PostgresProblem.problem(state, text, address) }
   }
 
+  /// Whether the wait for a lock was ended by a limit on locks or statements, or by an operator.
+  var isLocked: Bool { state == "55P03" || state == "57014" }
+
   private static func value(_ result: OpaquePointer, _ row: Int32, _ column: Int32) -> SQLValue {
     guard unsafe cpostgres_is_null(result, row, column) == 0,
       let start = unsafe cpostgres_value(result, row, column)

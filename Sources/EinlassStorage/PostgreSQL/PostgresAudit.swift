@@ -163,6 +163,9 @@ private final class AuditSpool: Sendable {
         var left = lines.filter { $0.bytes.last == UInt8(ascii: "}") }[...]
         while !left.isEmpty {
           // The lines wait for a store, and make none where it was removed or moved away.
+          guard deadline().millisecondsLeft > 0 else {
+            throw PostgresProblem.unreachable(shared.address.text, "no answer in time")
+          }
           guard try insert(left.prefix(Self.linesOfStatement), of: name, by: deadline()) else {
             return
           }

@@ -1,6 +1,5 @@
 internal import CPostgres
 internal import Einlass
-internal import EinlassCrypto
 internal import EinlassSystem
 
 /// A connection to the server, for the rows of one store.
@@ -26,6 +25,8 @@ internal import EinlassSystem
   private(set) var countChanges: Int64 = 0
   /// The current request's wait.
   var wait: PostgresWait
+  /// The revision of the store as this connection has last read it; `nil` before.
+  private var lastRevision: Int64?
   /// Where a reading transaction keeps its results, and finds those of earlier ones.
   var keeping: KeptRows.Transaction?
   private(set) var isUsable = true
@@ -51,9 +52,10 @@ internal import EinlassSystem
   }
 
   /// Connects. Throws `refused`, `permissions` or `unreachable`.
-  init(_ address: PostgresAddress, _ wait: PostgresWait) throws(Problem) {
+  init(
+    _ address: PostgresAddress, by deadline: Deadline, _ grace: GracePeriod
+  ) throws(Problem) {
     self.address = address
-    self.wait = wait
     let keywords = try address.keywords(environment: Environment.value)
     let opened = unsafe Self.withTexts(keywords.map(\.0)) { names in
       unsafe Self.withTexts(keywords.map(\.1)) { values in
@@ -62,6 +64,8 @@ internal import EinlassSystem
     }
     guard let connection = unsafe opened else { throw Problem(.internal, "Out of memory.") }
     unsafe self.connection = connection
+    // The time of libpq does not count, because the connection serves later requests too.
+    wait = PostgresWait(until: deadline, grace)
     guard unsafe cpostgres_is_open(connection) != 0 else {
       throw unsafe Self.refusal(connection, address)
     }
@@ -149,12 +153,7 @@ extension PostgresConnection {
   }
 
   /// Begins a transaction. Returns `nil`, without one, if there is no store.
-  ///
-  /// - Parameter revision: that of the store before a wait for its lock. If it changes, the wait
-  ///   begins again, because the queue of the writers moves.
-  func begin(
-    _ kind: Kind, after revision: Int64? = nil, triesLeft: Int = 3
-  ) throws(Problem) -> Meta? {
+  func begin(_ kind: Kind, triesLeft: Int = 3) throws(Problem) -> Meta? {
     // The server's sentence about a held lock must come before the limit of this process.
     let lockLimit = max(1, wait.millisecondsLeft - 500)
     // Each names its level, because a role may have another one.
@@ -162,16 +161,17 @@ extension PostgresConnection {
       kind == .read ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : Self.beginning
     // A writer that waited for the lock would see the other columns as they were before.
     let columns = kind == .read ? Meta.columnsOfReaders : "schema"
-    // The limit on locks begins again with each writer of the queue, the one on statements does not.
+    // Each writer before this one begins the limit on locks again, so a limit on the statement ends
+    // the whole wait. It must leave time for a statement that need not wait.
     let (limit, lock) =
       kind == .read
       ? ("", "")
       : (
-        "SET LOCAL statement_timeout = \(lockLimit + 200);",
+        "SET LOCAL statement_timeout = \(max(250, lockLimit));",
         " FOR UPDATE; SET LOCAL statement_timeout TO DEFAULT"
       )
     // The limit on idle transactions frees the store from a writer that was stopped.
-    var result = try answer(
+    let result = try answer(
       running: """
         \(sql); SET LOCAL search_path TO "\(address.schema)";
         SET LOCAL bytea_output = hex; SET LOCAL lock_timeout = \(lockLimit); SET LOCAL idle_in_transaction_session_timeout = 10000;
@@ -183,15 +183,13 @@ extension PostgresConnection {
       // Another machine may have just made the tables, and the session not know it yet.
       guard triesLeft > 0 else { throw .damaged(path, "a table is missing") }
       BootTime.pause(milliseconds: 100)
-      return try begin(kind, after: revision, triesLeft: triesLeft - 1)
+      return try begin(kind, triesLeft: triesLeft - 1)
     }
-    if kind == .write, result.state == "57014" { result.state = "55P03" }
-    if result.state == "55P03", let revision {
+    if kind == .write, result.isLocked {
       rollBack()
-      let newRevision = try self.revision()
-      if newRevision != revision, wait.millisecondsLeft > 500 {
-        return try begin(kind, after: newRevision)
-      }
+      if isQueueMoving() { return try begin(kind) }
+      wait.grace.cancel()
+      throw PostgresProblem.locked(path)
     }
     do throws(Problem) {
       try result.requireSuccess(address)
@@ -209,13 +207,22 @@ extension PostgresConnection {
         known[Self.lastChangeSelection] = [[row[5]]]
         overlayNumber = row[6].number ?? 0
       }
-      return try meta()
+      let meta = try meta()
+      lastRevision = meta.revision
+      return meta
     } catch {
       rollBack()
-      // The requests after it would each wait for the same lock.
-      if result.state == "55P03" { wait.grace.cancel() }
       throw error
     }
+  }
+
+  /// Returns whether another writer has changed the store since this connection has looked, and there
+  /// is time to wait for its lock again.
+  private func isQueueMoving() -> Bool {
+    guard isUsable, wait.millisecondsLeft > 500 else { return false }
+    let before = lastRevision
+    lastRevision = try? revision()
+    return isUsable && lastRevision != before
   }
 
   /// Returns whether the schema has the table `meta`. Throws `permissions` if there is a schema that
@@ -259,6 +266,7 @@ extension PostgresConnection {
     let result = try answer(running: "\(notice)COMMIT")
     if result.state != nil { rollBack() }
     try result.requireSuccess(address)
+    if let revision { lastRevision = revision }
   }
 
   /// Ends a transaction without its changes.
@@ -285,11 +293,6 @@ extension PostgresConnection {
   /// Sends statements without waiting for their end. A failure remains unnoticed.
   func send(script: String) {
     if unsafe cpostgres_send(connection, script, wait.millisecondsLeft) == 0 { isUsable = false }
-  }
-
-  /// Returns a text as a value in a script. No character of it is read as SQL.
-  static func literal(_ text: String) -> String {
-    "convert_from(decode('\(Hexadecimal.encode(Array(text.utf8)))', 'hex'), 'UTF8')"
   }
 
   /// Whether the server has not closed the connection.
@@ -353,33 +356,6 @@ extension PostgresConnection {
     return result.rows
   }
 
-  /// Returns the statement with its values in place of `?1`.
-  private static func script(_ sql: String, _ values: [SQLValue]) -> String {
-    var parts = sql.split(separator: "?", omittingEmptySubsequences: false)[...]
-    var script = String(parts.removeFirst())
-    for part in parts {
-      let number = part.prefix { ("0"..."9").contains($0) }
-      if let index = Int(number) { script += literal(values[index - 1]) }
-      script += part.dropFirst(number.count)
-    }
-    return script
-  }
-
-  private static func literal(_ value: SQLValue) -> String {
-    switch value {
-    case .null: "NULL"
-    case .integer(let number): "\(number)"
-    case .text(let text): literal(text)
-    case .blob(let bytes): "decode('\(Hexadecimal.encode(bytes))', 'hex')"
-    }
-  }
-
-  /// Returns the statement with `$1` in place of `?1`.
-  private static func numbered(_ sql: String) -> String {
-    String(
-      decoding: sql.utf8.map { $0 == UInt8(ascii: "?") ? UInt8(ascii: "$") : $0 }, as: UTF8.self)
-  }
-
   private func answer(running sql: String) throws(Problem) -> PostgresAnswer {
     let script = queued + sql
     queued = ""
@@ -389,6 +365,7 @@ extension PostgresConnection {
   private func answer(_ result: OpaquePointer?) throws(Problem) -> PostgresAnswer {
     guard isUsable, let result = unsafe result else {
       isUsable = false
+      wait.grace.cancel()
       let reason = unsafe PostgresProblem.plain(String(cString: cpostgres_message(connection)))
       throw PostgresProblem.unreachable(path, reason.isEmpty ? "no answer in time" : reason)
     }

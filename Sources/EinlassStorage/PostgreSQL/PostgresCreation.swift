@@ -15,7 +15,7 @@ struct PostgresCreation {
   /// Makes the tables, unless an operator has made them, and the store with its key. Does nothing
   /// if another machine has made the store meanwhile.
   func run() throws(Problem) {
-    // Many machines may make it at once, and wait for each other without an answer of the server.
+    // Machines that make the same store at once wait for each other, without an answer of the server.
     connection.wait = PostgresWait(
       until: AccountStore.Patience.usual.deadline, connection.wait.grace)
     let store = Hexadecimal.encode(SecureRandom.bytes(16))

@@ -28,9 +28,7 @@ enum PostgresProblem {
       .store(
         .full, "The database server of the account store \(path) has no space left on its disk.",
         path: path)
-    case "55P03", "40P01", "40001":
-      .store(
-        .locked, "Another machine keeps the account store \(path) locked. Try again.", path: path)
+    case "55P03", "40P01", "40001": locked(path)
     // Our statements are valid, so a wrong name, type or row means a changed schema.
     case _ where state.hasPrefix("42") || state.hasPrefix("22") || state.hasPrefix("23"):
       .damaged(path, "SQLSTATE \(state)")
@@ -44,6 +42,11 @@ enum PostgresProblem {
       .unreachable,
       "The database of the account store \(path) can't be reached: \(reason). Check the server and the network, and try again.",
       path: path)
+  }
+
+  static func locked(_ path: String) -> Problem {
+    .store(
+      .locked, "Another machine keeps the account store \(path) locked. Try again.", path: path)
   }
 
   static func readOnly(_ path: String) -> Problem {

@@ -95,13 +95,13 @@ final class PostgresStore: SharedStore {
     guard patience != .none else { throw .storeLocked(path: address.text) }
     return try keys.supplying(needsKey || makesStore, patience) { deadline throws(Problem) in
       try alone(by: deadline) { connection throws(Problem) in
-        let (era, seen) = (kept.era, kept.seen)
-        var begun = try connection.begin(.write, after: seen)
+        let era = kept.era
+        var begun = try connection.begin(.write)
         if begun == nil, makesStore {
           do throws(Problem) { try PostgresCreation(connection, keys: keys).run() } catch {
             throw end(connection, error)
           }
-          begun = try connection.begin(.write, after: seen)
+          begun = try connection.begin(.write)
         }
         guard let before = begun else {
           kept.forget()
@@ -263,10 +263,10 @@ final class PostgresStore: SharedStore {
     let wait = PostgresWait(until: deadline, grace)
     repeat {
       let result = try opened.withLock(by: wait.end) { opened throws(Problem) -> Result in
-        guard wait.end.millisecondsLeft > 0 else {
-          throw PostgresProblem.unreachable(address.text, "no answer in time")
-        }
-        let connection = try live(&opened, wait)
+        try requireTime(wait)
+        let connection = try live(&opened, by: deadline)
+        // A new connection that came too late serves the next request.
+        try requireTime(connection.wait)
         defer { if !connection.isUsable { opened = nil } }
         return try body(connection)
       }
@@ -276,24 +276,30 @@ final class PostgresStore: SharedStore {
       address.text, "another request of this process waits for its answer")
   }
 
+  private func requireTime(_ wait: PostgresWait) throws(Problem) {
+    guard wait.end.millisecondsLeft > 0 else {
+      throw PostgresProblem.unreachable(address.text, "no answer in time")
+    }
+  }
+
   /// Returns the connection if it was not lost, or a new one.
   private func live(
-    _ opened: inout PostgresConnection?, _ wait: PostgresWait
+    _ opened: inout PostgresConnection?, by deadline: Deadline
   ) throws(Problem) -> PostgresConnection {
     if let opened, opened.isAlive {
-      opened.wait = wait
+      opened.wait = PostgresWait(until: deadline, grace)
       return opened
     }
     opened = nil
-    // Other requests need this connection too. libpq gives each host three seconds.
-    grace.begin(milliseconds: 3_000)
+    grace.beginConnecting()
+    let connection: PostgresConnection
     do throws(Problem) {
-      let connection = try PostgresConnection(address, wait)
-      opened = connection
-      return connection
+      connection = try PostgresConnection(address, by: deadline, grace)
     } catch {
       grace.cancel()
       throw error
     }
+    opened = connection
+    return connection
   }
 }

@@ -11,6 +11,8 @@ internal import EinlassSystem
 public final class StoreListener: Sendable {
   private let shared: PostgresStore
   private let bell: WakeUp
+  /// Its answers say nothing about the other connection.
+  private let grace = GracePeriod()
 
   private static let selfTestMilliseconds: Int32 = 2_000
   /// The least time between two rings, because each machine reads each change.
@@ -32,11 +34,9 @@ public final class StoreListener: Sendable {
     try WorkThread.start("einlass-listen") { [self] in while true { listenOnce() } }
   }
 
-  private var wait: PostgresWait { PostgresWait(until: .listening, shared.grace) }
-
   /// Listens until the connection is lost.
   private func listenOnce() {
-    if let connection = try? PostgresConnection(shared.address, wait),
+    if let connection = try? PostgresConnection(shared.address, by: .listening, grace),
       let hearsItself = try? hearsItself(connection)
     {
       shared.kept.setListening(true)
@@ -96,7 +96,7 @@ public final class StoreListener: Sendable {
   }
 
   private func revision(on connection: PostgresConnection) throws(Problem) -> Int64 {
-    connection.wait = wait
+    connection.wait = PostgresWait(until: .listening, grace)
     return try connection.revision()
   }
 
