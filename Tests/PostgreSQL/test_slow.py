@@ -13,8 +13,8 @@ from machines import Fleet
 from wire import Wire, socket_of
 
 pytestmark = pytest.mark.usefixtures("built")
-# The seconds that an immediate request waits for a silent database, and for one that answers.
-SILENT, ANSWERING = 2, 10
+# The seconds that an immediate request waits for a silent database, for one that answers, and for a new connection.
+SILENT, ANSWERING, CONNECTING = 2, 10, 3
 
 
 def timed(process, method, **params):
@@ -29,10 +29,15 @@ def wire(shared):
         yield wire
 
 
-def holding(cluster, store, statement, seconds):
-    """Starts a transaction that keeps the store's lock for so long."""
+def holding(cluster, store, statement, seconds, waiting=0):
+    """Starts a transaction that keeps the store's lock for so long. Returns it once it has the lock or waits for it."""
     line = f"SET search_path TO einlass_{store}; BEGIN; SELECT FROM meta FOR UPDATE; SELECT pg_sleep({seconds}); {statement}; COMMIT"
-    return subprocess.Popen(["psql", "-Xq", "-d", cluster.address(role="postgres"), "-c", line], stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(["psql", "-Xq", "-d", cluster.address(role="postgres"), "-c", line], stdout=subprocess.DEVNULL)
+    event = "wait_event_type = 'Lock'" if waiting else "wait_event = 'PgSleep'"
+    deadline = time.monotonic() + 30
+    while int(cluster.sql(f"SELECT count(*) FROM pg_stat_activity WHERE {event}")[0][0]) < max(waiting, 1):
+        assert time.monotonic() < deadline, "psql does not come to the lock"
+    return process
 
 
 def test_the_first_request_over_a_slow_network_succeeds(shared, wire):
@@ -54,23 +59,43 @@ def test_the_lock_of_a_moving_queue_is_waited_for(shared):
     fleet = Fleet(shared, "queue", 2)
     account, family = fleet.add()
     process, other = fleet.processes
-    queue = [holding(shared, "queue", "UPDATE meta SET revision = revision + 1", 1) for _ in range(4)]
-    time.sleep(0.3)
+    queue = [holding(shared, "queue", "UPDATE meta SET revision = revision + 1", 1.5, waiting=number) for number in range(4)]
     answer, seconds = timed(process, "accounts.update", account=account, displayName="Ada")
     assert "result" in answer and SILENT < seconds < ANSWERING, (answer, seconds)
     assert [each.wait() for each in queue] == [0] * 4
     assert "result" in process.call("accounts.update", account=account, displayName="Alonzo")
     # The control: a lock that is kept without a change is not waited for.
-    holder = holding(shared, "queue", "SELECT 1", 5)
-    time.sleep(0.3)
+    holder = holding(shared, "queue", "SELECT 1", 8)
     since = time.monotonic()
     waiting = [(each, each.send("accounts.update", account=account, displayName=name))
                for each in (process, other) for name in ("Grace", "Alan", "Edsger")]
+    reading = process.send("accounts.list")
     for each, number in waiting:
         answer = each.answer(number)
-        assert answer["error"]["data"]["detail"] in ("locked", "unreachable"), answer
+        assert answer["error"]["data"]["detail"] == "locked", answer
         # A process that has not seen the last changes takes them for those of a moving queue, once.
         assert time.monotonic() - since < (SILENT if each is process else 2 * SILENT) + 1
+    assert process.answer(reading)["result"]["accounts"][0]["displayName"] == "Alonzo"
     assert holder.wait() == 0
     assert "result" in process.call("accounts.update", account=account, displayName="Grace")
+    fleet.close()
+
+
+def test_requests_that_come_during_a_silence_do_not_add_up(shared, wire):
+    fleet = Fleet(shared, "silent", 1, reaching=wire.parameters)
+    account, family = fleet.add()
+    process, = fleet.processes
+    wire.freeze()
+    waiting = []
+    for name in range(10):
+        waiting.append((process.send("accounts.update", account=account, displayName=str(name)), time.monotonic()))
+        time.sleep(0.3)
+    for number, since in waiting:
+        answer = process.answer(number)
+        assert answer["error"]["data"]["detail"] == "unreachable", answer
+        assert time.monotonic() - since < SILENT + CONNECTING + 1
+    wire.thaw()
+    deadline = time.monotonic() + 30
+    while "error" in process.call("accounts.update", account=account, displayName="Ada"):
+        assert time.monotonic() < deadline
     fleet.close()

@@ -229,7 +229,8 @@ extension KeySource {
         guard needsKey, patience != .none, error == .keyAwaited else { throw error }
         let left = deadline.millisecondsLeft
         prepare()
-        deadline = Deadline(milliseconds: Int(left))
+        // A wait that began again has used up the deadline.
+        deadline = Deadline(milliseconds: max(Int(left), 2_000))
       }
     }
   }

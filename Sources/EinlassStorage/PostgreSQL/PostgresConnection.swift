@@ -64,7 +64,7 @@ internal import EinlassSystem
     }
     guard let connection = unsafe opened else { throw Problem(.internal, "Out of memory.") }
     unsafe self.connection = connection
-    // The time of libpq does not count, because the connection serves later requests too.
+    // After libpq's wait, because the connection serves requests with later deadlines too.
     wait = PostgresWait(until: deadline, grace)
     guard unsafe cpostgres_is_open(connection) != 0 else {
       throw unsafe Self.refusal(connection, address)
@@ -154,8 +154,8 @@ extension PostgresConnection {
 
   /// Begins a transaction. Returns `nil`, without one, if there is no store.
   func begin(_ kind: Kind, triesLeft: Int = 3) throws(Problem) -> Meta? {
-    // The server's sentence about a held lock must come before the limit of this process.
-    let lockLimit = max(1, wait.millisecondsLeft - 500)
+    let lockLimit = wait.lockMilliseconds
+    guard kind == .read || lockLimit > 0 else { throw PostgresProblem.locked(path) }
     // Each names its level, because a role may have another one.
     let sql =
       kind == .read ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : Self.beginning
@@ -174,7 +174,7 @@ extension PostgresConnection {
     let result = try answer(
       running: """
         \(sql); SET LOCAL search_path TO "\(address.schema)";
-        SET LOCAL bytea_output = hex; SET LOCAL lock_timeout = \(lockLimit); SET LOCAL idle_in_transaction_session_timeout = 10000;
+        SET LOCAL bytea_output = hex; SET LOCAL lock_timeout = \(max(1, lockLimit)); SET LOCAL idle_in_transaction_session_timeout = 10000;
         \(limit) SELECT \(Meta.columns), \(columns) FROM meta WHERE id = 1\(lock)
         """)
     guard result.state != "42P01", result.state != "3F000" else {
@@ -187,8 +187,13 @@ extension PostgresConnection {
     }
     if kind == .write, result.isLocked {
       rollBack()
-      if isQueueMoving() { return try begin(kind) }
-      wait.grace.cancel()
+      if wait.lockMilliseconds > 0, let revision = try? revision() {
+        // A change by another writer shows that the queue moves.
+        let isMoving = revision != lastRevision
+        lastRevision = revision
+        if isMoving { return try begin(kind) }
+        wait.grace.endByLock()
+      }
       throw PostgresProblem.locked(path)
     }
     do throws(Problem) {
@@ -214,15 +219,6 @@ extension PostgresConnection {
       rollBack()
       throw error
     }
-  }
-
-  /// Returns whether another writer has changed the store since this connection has looked, and there
-  /// is time to wait for its lock again.
-  private func isQueueMoving() -> Bool {
-    guard isUsable, wait.millisecondsLeft > 500 else { return false }
-    let before = lastRevision
-    lastRevision = try? revision()
-    return isUsable && lastRevision != before
   }
 
   /// Returns whether the schema has the table `meta`. Throws `permissions` if there is a schema that
@@ -365,7 +361,7 @@ extension PostgresConnection {
   private func answer(_ result: OpaquePointer?) throws(Problem) -> PostgresAnswer {
     guard isUsable, let result = unsafe result else {
       isUsable = false
-      wait.grace.cancel()
+      wait.grace.endBySilence()
       let reason = unsafe PostgresProblem.plain(String(cString: cpostgres_message(connection)))
       throw PostgresProblem.unreachable(path, reason.isEmpty ? "no answer in time" : reason)
     }

@@ -69,6 +69,7 @@ final class PostgresStore: SharedStore {
   /// machine has taken it away.
   private func end(_ connection: PostgresConnection, _ error: Problem) -> Problem {
     connection.rollBack()
+    if error == PostgresProblem.locked(address.text) { grace.endByLock() }
     guard error == .noDatabaseStore else { return error }
     do throws(Problem) {
       guard try !connection.hasStore() else { return .damaged(address.text, "a table is missing") }
@@ -276,8 +277,10 @@ final class PostgresStore: SharedStore {
       address.text, "another request of this process waits for its answer")
   }
 
+  /// Throws `unreachable` without the time for an answer: a statement that is cut off costs the
+  /// connection.
   private func requireTime(_ wait: PostgresWait) throws(Problem) {
-    guard wait.end.millisecondsLeft > 0 else {
+    guard wait.end.millisecondsLeft > 250 else {
       throw PostgresProblem.unreachable(address.text, "no answer in time")
     }
   }
@@ -296,7 +299,7 @@ final class PostgresStore: SharedStore {
     do throws(Problem) {
       connection = try PostgresConnection(address, by: deadline, grace)
     } catch {
-      grace.cancel()
+      grace.endBySilence()
       throw error
     }
     opened = connection
