@@ -120,6 +120,16 @@ struct PostgresAddressTests {
     #expect(try keywords("postgresql:///x")["target_session_attrs"] == "read-write")
   }
 
+  @Test(.enabled(if: hasLibrary), arguments: ["0", "11", "-1", "soon"])
+  func `A wait for a connection of other than 1 to 10 seconds is refused`(seconds: String) throws {
+    let problem = try #require(throws: Problem.self) {
+      try keywords("postgresql:///x?connect_timeout=\(seconds)")
+    }
+    #expect(problem.detail == "refused" && problem.message.contains("from 1 to 10"))
+    #expect(try keywords("postgresql:///x?connect_timeout=1")["sslmode"] == nil)
+    #expect(try keywords("postgresql:///x?connect_timeout=10")["sslmode"] == nil)
+  }
+
   @Test(.enabled(if: hasLibrary)) func `An unreadable address is refused without its text`() throws
   {
     let problem = try #require(throws: Problem.self) {

@@ -99,3 +99,18 @@ def test_requests_that_come_during_a_silence_do_not_add_up(shared, wire):
     while "error" in process.call("accounts.update", account=account, displayName="Ada"):
         assert time.monotonic() < deadline
     fleet.close()
+
+
+def test_a_start_waits_once_for_hosts_that_are_silent(shared, wire):
+    fleet = Fleet(shared, "start", 1)
+    wire.freeze()
+    ends = {"host": f"{wire.parameters['host']},{wire.parameters['host']}", "port": "5432,5432"}
+    since = time.monotonic()
+    late = fleet.spawn(shared.address("start", **ends), is_introduced=False)
+    answer = late.call("initialize", client={"name": "late"})
+    assert answer["result"]["store"]["problem"]["detail"] == "unreachable", answer
+    # Both hosts once, not once for the start and once more for the request.
+    assert time.monotonic() - since < 2 * CONNECTING + 1
+    late.close()
+    wire.thaw()
+    fleet.close()

@@ -124,6 +124,13 @@ struct PostgresAddress: Sendable {
         "The account store's address has a password, and other programs can read it there. Put it into ~/.pgpass or a service file, or use a certificate.",
         path: text)
     }
+    // libpq waits without an end for 0, and a longer wait than this exceeds the patience of front ends.
+    if let limit = given["connect_timeout"], !(1...10).contains(Int(limit) ?? 0) {
+      throw .store(
+        .refused,
+        "The account store's address has connect_timeout=\(limit). Use a number of seconds from 1 to 10.",
+        path: text)
+    }
     // Each has to be repeated, so that a variable of the environment does not replace it.
     var keywords = Self.defaults.filter { given[$0.0] == nil } + [("client_encoding", "UTF8")]
     if !isLocal(given, environment) {

@@ -10,6 +10,9 @@ final class PostgresStore: SharedStore {
   let grace = GracePeriod()
   private let keys: KeySource
   private let opened = Lock<PostgresConnection?>(nil)
+  /// The problem of an attempt to connect that a silent server has just ended, and until when it
+  /// counts.
+  private let silence = Lock<(problem: Problem, end: Deadline)?>(nil)
   /// Statements that are sent with the end of the next lease.
   private let waiting = Lock<[String]>([])
 
@@ -294,12 +297,18 @@ final class PostgresStore: SharedStore {
       return opened
     }
     opened = nil
+    // A start connects, and its first request would wait for the same silent server once more.
+    if let last = silence.withLock({ $0 }), last.end.millisecondsLeft > 0 { throw last.problem }
     grace.beginConnecting()
+    let shortest = Deadline(milliseconds: 1_500)
     let connection: PostgresConnection
     do throws(Problem) {
       connection = try PostgresConnection(address, by: deadline, grace)
     } catch {
       grace.endBySilence()
+      if shortest.millisecondsLeft == 0 {
+        silence.withLock { $0 = (error, Deadline(milliseconds: 1_000)) }
+      }
       throw error
     }
     opened = connection
