@@ -8,6 +8,7 @@ import pytest  # noqa: E402
 
 import cluster as clusters  # noqa: E402
 from fixtures import built  # noqa: E402, F401
+from wire import Wire, socket_of  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -25,6 +26,13 @@ def shared(template):
     """The server of the tests that need none of their own. Each test takes a name of a store for itself."""
     with clusters.Cluster(template, max_connections=600) as cluster:
         yield cluster
+
+
+@pytest.fixture
+def wire(shared):
+    """The wire to the shared server."""
+    with Wire(socket_of(shared)) as wire:
+        yield wire
 
 
 @pytest.fixture

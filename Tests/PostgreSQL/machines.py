@@ -6,6 +6,7 @@
 import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 from cluster import FOLDER
@@ -103,3 +104,10 @@ class Fleet(World):
         super().close()
         for machine in self.machines:
             machine.remove()
+
+
+def timed(process, method, **params):
+    """Returns the answer and the seconds until it came."""
+    since = time.monotonic()
+    answer = process.call(method, **params)
+    return answer, time.monotonic() - since

@@ -11,16 +11,9 @@ import pytest
 
 from machines import Fleet
 from rotation import EINLASS, PATIENCE
-from wire import Wire, socket_of
 
 CONTROL = os.environ.get("EINLASS_CONTROL", str(EINLASS).removesuffix("einlass") + "einlassctl")
 pytestmark = pytest.mark.usefixtures("built")
-
-
-@pytest.fixture
-def wire(shared):
-    with Wire(socket_of(shared)) as wire:
-        yield wire
 
 
 def lines(fleet):

@@ -8,10 +8,9 @@ import time
 import pytest
 
 from cluster import Cluster
-from machines import Fleet
+from machines import Fleet, timed
 from network import FAR, Network
 from tls import House
-from wire import Wire, socket_of
 
 pytestmark = pytest.mark.usefixtures("built")
 # The seconds within which a request that needs the database fails, an immediate request behind it is answered, and
@@ -25,18 +24,6 @@ IMMEDIATE = [
 ASKING = [
     ("accounts.update", {"displayName": "Ada"}), ("access.set", {"provider": "rotating", "state": "granted"}),
     ("credentials.get", {"forceRefresh": True}), ("store.status", {})]
-
-
-@pytest.fixture
-def wire(shared):
-    with Wire(socket_of(shared)) as wire:
-        yield wire
-
-
-def timed(process, method, **params):
-    since = time.monotonic()
-    answer = process.call(method, **params)
-    return answer, time.monotonic() - since
 
 
 def test_requests_end_and_immediate_ones_do_not_wait(shared, wire):

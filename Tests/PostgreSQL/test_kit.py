@@ -1,7 +1,6 @@
 """The servers, the wire and the poolers of these tests do to a plain client as the tests of einlass expect."""
 import subprocess
 import threading
-import time
 
 import pytest
 
@@ -18,12 +17,6 @@ def psql(address, statement, **more):
 
 def through(cluster, wire):
     return cluster.address(**wire.parameters)
-
-
-@pytest.fixture
-def wire(shared):
-    with Wire(socket_of(shared)) as wire:
-        yield wire
 
 
 @pytest.fixture

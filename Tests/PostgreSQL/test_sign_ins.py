@@ -11,7 +11,6 @@ import pytest
 
 from machines import Fleet
 from rotation import CLIENT, PATIENCE
-from wire import Wire, socket_of
 
 pytestmark = pytest.mark.usefixtures("built")
 LEASE = "SELECT until FROM lease WHERE name LIKE 'sign-in-%'"
@@ -59,12 +58,6 @@ class SignIns(Fleet):
         number = self.open(process, **params)
         self.come_back(process)
         return process.answer(number)["result"]["account"]
-
-
-@pytest.fixture
-def wire(shared):
-    with Wire(socket_of(shared)) as wire:
-        yield wire
 
 
 def test_a_page_that_is_open_for_long_stays_the_only_one(shared):

@@ -9,24 +9,11 @@ import time
 
 import pytest
 
-from machines import Fleet
-from wire import Wire, socket_of
+from machines import Fleet, timed
 
 pytestmark = pytest.mark.usefixtures("built")
 # The seconds that an immediate request waits for a silent database, for one that answers, and for a new connection.
 SILENT, ANSWERING, CONNECTING = 2, 10, 3
-
-
-def timed(process, method, **params):
-    since = time.monotonic()
-    answer = process.call(method, **params)
-    return answer, time.monotonic() - since
-
-
-@pytest.fixture
-def wire(shared):
-    with Wire(socket_of(shared)) as wire:
-        yield wire
 
 
 def holding(cluster, store, statement, seconds, waiting=0):
@@ -76,6 +63,7 @@ def test_the_lock_of_a_moving_queue_is_waited_for(shared):
         # A process that has not seen the last changes takes them for those of a moving queue, once.
         assert time.monotonic() - since < (SILENT if each is process else 2 * SILENT) + 1
     assert process.answer(reading)["result"]["accounts"][0]["displayName"] == "Alonzo"
+    assert holder.poll() is None, "the holder has ended before the answers"
     assert holder.wait() == 0
     assert "result" in process.call("accounts.update", account=account, displayName="Grace")
     fleet.close()
