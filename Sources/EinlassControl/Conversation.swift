@@ -109,8 +109,12 @@ final class Conversation {
         isCancelled = true
         cancel(id)
       case .ended: throw isCancelled ? .cancelled : gone()
-      case .silent where isForeign || method == "initialize":
+      case .silent where isForeign:
         throw .noServer("\(path) did not answer like einlass. \(ServerLocation.remedy)")
+      case .silent where method == "initialize":
+        throw .noServer(
+          "\(path) gave no answer. If it is einlass, look at the disk or the database of its account "
+            + "store. \(ServerLocation.remedy)")
       case .silent:
         cancel(id)
         isLate = true

@@ -61,6 +61,14 @@ def test_a_program_other_than_einlass_is_reported_at_once(program):
     assert "did not answer like einlass. Name einlass with --einlass" in errors or program == "true"
 
 
+def test_a_silent_program_is_not_called_foreign(tmp_path):
+    program = tmp_path / "silent"
+    program.write_text("#!/bin/sh\nexec sleep 20\n")
+    program.chmod(0o700)
+    code, output, errors = run("accounts", "--einlass", str(program))
+    assert (code, output) == (70, "") and "gave no answer. If it is einlass, look at the disk or the database" in errors
+
+
 @pytest.mark.parametrize("arguments", [
     ["accounts", "import", "/nope"], ["accounts", "add", "/nope"], ["providers", "add", "/nope"],
     ["accounts", "rename", "ada", "\u202e"], ["accounts", "export", "/nope/x"],
