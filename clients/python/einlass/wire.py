@@ -138,8 +138,8 @@ def to_answer(prompt: str, answer: Answer) -> Dict[str, Any]:
 
 def answer_after(prompt: str, error: EinlassError) -> Optional[Dict[str, Any]]:
     """Returns the params of a second answer after a refused one; None if the prompt is over."""
-    if error.reason in ("unknownPrompt", "promptAlreadyAnswered"):
-        log.debug("prompt %s: %s", prompt, error)  # it closed meanwhile
+    if error.reason in ("unknownPrompt", "promptAlreadyAnswered", "serverGone"):
+        log.debug("prompt %s: %s", prompt, error)  # it closed meanwhile, or einlass has ended
         return None
     log.warning("prompt %s: %s", prompt, error)
     return to_answer(prompt, None) if error.reason in ("invalidChoice", "invalidParams") else None

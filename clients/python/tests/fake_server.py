@@ -123,7 +123,7 @@ def handle(message):
     elif method == "auth.perform":
         held.append(i)
         send(note("auth.progress", flow="f_1", stage="access"), prompt("p_1", "grantAccess"))
-    elif method == "prompt.answer" and params["prompt"] == "p_1" and isinstance(held[0], int) and "--flow" in sys.argv:
+    elif method == "prompt.answer" and params["prompt"] == "p_1" and "--flow" in sys.argv and isinstance(held[0], int):
         send({"id": i, "result": {}}, note("prompt.closed", prompt="p_1", outcome="accepted"))
         if params["action"] == "accept":
             send(note("auth.progress", flow="f_1", stage="selecting"), prompt("p_2"))
@@ -131,7 +131,7 @@ def handle(message):
             data = {"reason": "accessNotGranted", "retryable": False, "provider": "twitter",
                     "hint": {"method": "access.reset", "params": {"provider": "twitter"}}}
             send({"id": held.pop(), "error": {"code": 1002, "message": "Access was denied.", "data": data}})
-    elif method == "prompt.answer" and params["prompt"] == "p_2" and params["action"] == "cancel":
+    elif method == "prompt.answer" and params["prompt"] == "p_2" and params["action"] == "cancel" and held:
         data = {"reason": "userCanceledAccountSelection", "retryable": False}
         send({"id": i, "result": {}}, {"id": held.pop(), "error": {"code": 1003, "message": "Not chosen.", "data": data}})
     elif method == "prompt.answer" and params["prompt"] == "p_2" and "--flow" in sys.argv:
@@ -146,7 +146,8 @@ def handle(message):
             send({"id": i, "error": {"code": 1025, "message": "Not offered.", "data": data}})
         else:
             send({"id": i, "result": {}}, note("prompt.closed", prompt=params["prompt"], outcome="accepted"),
-                 {"id": held.pop(), "result": params})
+                 *[{"id": each, "result": params} for each in held])
+            held.clear()
 
 
 if "--stubborn" in sys.argv:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from einlass import Client, EinlassError, ServerGone
+from einlass.wire import answer_after
 
 FAKE = [sys.executable, str(Path(__file__).with_name("fake_server.py"))]
 PATIENCE = 20  # seconds until a hanging test fails
@@ -251,6 +252,14 @@ def test_a_prompt_that_closes_by_itself_gets_no_answer(caplog):
         assert call.result(PATIENCE) == "satisfied"
         assert client.request("echo", {}, PATIENCE) == {}
     assert not caplog.records  # an answer would have been refused with a warning
+
+
+def test_an_answer_after_the_end_of_einlass_is_no_warning(caplog):
+    assert answer_after("p_1", ServerGone(0, [])) is None
+    assert not caplog.records
+    # The control.
+    assert answer_after("p_1", EinlassError(1005, "invalidChoice", {}, "No.")) == {"prompt": "p_1", "action": "cancel"}
+    assert caplog.records
 
 
 def test_the_example_of_the_page_accepts_without_a_desktop(monkeypatch):
