@@ -16,9 +16,9 @@ pytestmark = pytest.mark.usefixtures("built")
 SILENT, ANSWERING, CONNECTING = 2, 10, 3
 
 
-def holding(cluster, store, statement, seconds, waiting=0):
-    """Starts a transaction that keeps the store's lock for so long. Returns it once it has the lock or waits for it."""
-    line = f"SET search_path TO einlass_{store}; BEGIN; SELECT FROM meta FOR UPDATE; SELECT pg_sleep({seconds}); {statement}; COMMIT"
+def holding(cluster, store, statement, seconds, waiting=0, lock="SELECT FROM meta FOR UPDATE"):
+    """Starts a transaction that keeps a lock for so long. Returns it once it has the lock or waits for it."""
+    line = f"SET search_path TO einlass_{store}; BEGIN; {lock}; SELECT pg_sleep({seconds}); {statement}; COMMIT"
     process = subprocess.Popen(["psql", "-Xq", "-d", cluster.address(role="postgres"), "-c", line], stdout=subprocess.DEVNULL)
     event = "wait_event_type = 'Lock'" if waiting else "wait_event = 'PgSleep'"
     deadline = time.monotonic() + 30
@@ -66,6 +66,37 @@ def test_the_lock_of_a_moving_queue_is_waited_for(shared):
     assert holder.poll() is None, "the holder has ended before the answers"
     assert holder.wait() == 0
     assert "result" in process.call("accounts.update", account=account, displayName="Grace")
+    fleet.close()
+
+
+@pytest.mark.parametrize("table, method", [("audit", "audit.list"), ("lease", "store.status"), ("begun_renewal", "store.status")])
+def test_a_locked_table_ends_a_request_as_locked(shared, table, method):
+    connections = "SELECT pid FROM pg_stat_activity WHERE usename = 'einlass'"
+    former = set(shared.sql(connections))
+    fleet = Fleet(shared, f"locked_{table}", 1)
+    account, family = fleet.add()
+    process, = fleet.processes
+    # The control. It also forwards the audit lines so far, and a later request does not wait for that.
+    assert "result" in process.call(method)
+    deadline = time.monotonic() + 30
+    while len((before := set(shared.sql(connections))) - former) < 2:
+        assert time.monotonic() < deadline, "the process does not listen"
+    holder = holding(shared, fleet.store, "SELECT 1", 8, lock=f"LOCK TABLE {table}")
+    since = time.monotonic()
+    for number in [process.send(method) for _ in range(6)]:
+        answer = process.answer(number)
+        assert answer["error"]["data"]["detail"] == "locked" and time.monotonic() - since < SILENT + 0.5, answer
+    # A request that waits for the table leaves the connection to others in between.
+    refreshing = process.send("credentials.get", account=account, forceRefresh=True)
+    for name in ("Ada", "Grace", "Alan"):
+        answer, seconds = timed(process, "accounts.update", account=account, displayName=name)
+        assert "result" in answer and seconds < SILENT + 0.5, (answer, seconds)
+    # A statement that is cut off would cost the connection, and wait on in the server.
+    assert set(shared.sql(connections)) <= before
+    answer = process.answer(refreshing)
+    assert "result" in answer if table != "lease" else answer["error"]["data"]["detail"] == "locked", answer
+    assert holder.poll() is None and holder.wait() == 0
+    assert "result" in process.call(method)
     fleet.close()
 
 

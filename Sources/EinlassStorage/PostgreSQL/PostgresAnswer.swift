@@ -29,8 +29,11 @@ struct PostgresAnswer {
     if let state { throw PostgresProblem.problem(state, text, address) }
   }
 
-  /// Whether the wait for a lock was ended by a limit on locks or statements, or by an operator.
-  var isLocked: Bool { state == "55P03" || state == "57014" }
+  /// Whether the limit on locks has ended a wait.
+  var isLocked: Bool { state == "55P03" }
+
+  /// Whether the limit on statements, or an operator, has ended the statement.
+  var isCancelled: Bool { state == "57014" }
 
   private static func value(_ result: OpaquePointer, _ row: Int32, _ column: Int32) -> SQLValue {
     guard unsafe cpostgres_is_null(result, row, column) == 0,

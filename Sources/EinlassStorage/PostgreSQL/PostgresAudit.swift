@@ -20,7 +20,7 @@ extension AuditLines {
         guard isAwaited else { return try spool.append(line, patience) }
         guard patience != .none else { throw .storeLocked(path: shared.address.text) }
         try shared.makingStore(by: patience.deadline) { connection throws(Problem) in
-          try connection.run("INSERT INTO \(table) (line) VALUES (?1)", .blob(line))
+          _ = try connection.inTransaction("INSERT INTO \(table) (line) VALUES (?1)", [.blob(line)])
         }
       },
       isFree: { !isAwaited && spool.isFree },
@@ -223,12 +223,11 @@ private final class AuditSpool: Sendable {
     }
     do throws(Problem) {
       try shared.alone(by: deadline) { connection throws(Problem) in
-        try connection.each(
+        _ = try connection.inTransaction(
           """
           INSERT INTO \(table) (line, origin) VALUES \(rows.joined(separator: ", "))
           ON CONFLICT (origin) DO NOTHING RETURNING \(PostgresConnection.withoutStandby)
-          """, values
-        ) { _ in true }
+          """, values)
       }
       return true
     } catch  where error == .noDatabaseStore {

@@ -155,7 +155,6 @@ extension PostgresConnection {
   /// Begins a transaction. Returns `nil`, without one, if there is no store.
   func begin(_ kind: Kind, triesLeft: Int = 3) throws(Problem) -> Meta? {
     let lockLimit = wait.lockMilliseconds
-    guard kind == .read || lockLimit > 0 else { throw PostgresProblem.locked(path) }
     // Each names its level, because a role may have another one.
     let sql =
       kind == .read ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : Self.beginning
@@ -185,15 +184,15 @@ extension PostgresConnection {
       BootTime.pause(milliseconds: 100)
       return try begin(kind, triesLeft: triesLeft - 1)
     }
-    if kind == .write, result.isLocked {
+    if result.isLocked || kind == .write && result.isCancelled {
       rollBack()
-      if wait.lockMilliseconds > 0, let revision = try? revision() {
-        // A change by another writer shows that the queue moves.
-        let isMoving = revision != lastRevision
+      guard kind == .read || wait.lockMilliseconds > 0 else { throw PostgresProblem.locked(path) }
+      // A change by another writer shows that the queue moves.
+      if kind == .write, let revision = try? revision(), revision != lastRevision {
         lastRevision = revision
-        if isMoving { return try begin(kind) }
-        wait.grace.endByLock()
+        return try begin(kind)
       }
+      wait.grace.endByLock()
       throw PostgresProblem.locked(path)
     }
     do throws(Problem) {
@@ -241,8 +240,8 @@ extension PostgresConnection {
   /// The revision of the store, outside a transaction; 0 without a store.
   func revision() throws(Problem) -> Int64 {
     do throws(Problem) {
-      return try rows("SELECT revision FROM \"\(address.schema)\".meta", []).first?.first?.number
-        ?? 0
+      let rows = try inTransaction("SELECT revision FROM \"\(address.schema)\".meta")
+      return rows.first?.first?.number ?? 0
     } catch  where error == .noDatabaseStore {
       return 0
     }
@@ -317,11 +316,18 @@ extension PostgresConnection {
 
   static let beginning = "BEGIN ISOLATION LEVEL READ COMMITTED"
 
-  /// Runs statements without parameters in one message and one transaction. Each sees what was
-  /// committed before it. Returns the rows of the last one with rows.
-  func inTransaction(_ script: String) throws(Problem) -> [[SQLValue]] {
-    let result = try answer(running: "\(Self.beginning); \(script); COMMIT")
+  /// Runs statements in one message and one transaction. Each sees what was committed before it, and
+  /// waits for a lock for one second at most, because other requests need the connection. Returns
+  /// the rows of the last one with rows.
+  func inTransaction(_ sql: String, _ values: [SQLValue] = []) throws(Problem) -> [[SQLValue]] {
+    let lockLimit = min(1_000, max(1, wait.lockMilliseconds))
+    let result = try answer(
+      running: """
+        \(Self.beginning); SET LOCAL bytea_output = hex; SET LOCAL lock_timeout = \(lockLimit);
+        \(Self.script(sql, values)); COMMIT
+        """)
     if result.state != nil { rollBack() }
+    if result.isLocked { wait.grace.endByLock() }
     try result.requireSuccess(address)
     return result.rows
   }

@@ -4,7 +4,7 @@ internal import EinlassSystem
 /// The facts about the server for `store.status`.
 extension PostgresConnection {
   func facts() throws(Problem) -> StoreMaintenance.Database {
-    let rows = try rows(
+    let rows = try inTransaction(
       """
       SELECT current_setting('server_version'),
         current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on'
@@ -13,7 +13,7 @@ extension PostgresConnection {
         current_setting('synchronous_standby_names') <> ''
           AND current_setting('synchronous_commit') NOT IN ('off', 'local'),
         pg_backend_pid(), floor(extract(epoch FROM clock_timestamp()))::bigint
-      """, [])
+      """)
     guard let row = rows.first, case .text(let version) = row[0] else {
       throw .damaged(path, "no answer about the server")
     }
@@ -27,7 +27,7 @@ extension PostgresConnection {
 
   /// The size of the store's tables and their indexes.
   func countBytes() throws(Problem) -> Int64 {
-    let rows = try rows(
+    let rows = try inTransaction(
       """
       SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -51,19 +51,24 @@ extension PostgresStore {
     while true {
       // Before the statement, so that the database's clock never ends the lease earlier.
       let begun = BootTime.seconds
-      if try insertLease(name, by: holder) { return begun + AccountLeases.seconds }
+      do throws(Problem) {
+        if try insertLease(name, by: holder) { return begun + AccountLeases.seconds }
+      } catch  where error == PostgresProblem.locked(address.text) && deadline.millisecondsLeft == 0
+      {
+        // A move of the store locks the table. The caller tries once more, on a thread. Meanwhile
+        // other requests use the connection.
+        BootTime.pause(milliseconds: 100)
+      }
       guard deadline.millisecondsLeft > 0 else { return nil }
       BootTime.pause(milliseconds: min(pause, deadline.millisecondsLeft))
       pause = min(pause * 2, 1_000)
     }
   }
 
-  /// Gives up soon if a change whose answer was lost still holds the row.
   fileprivate func release(
     of name: String, by holder: String, withoutStandby: Bool
   ) -> String {
     """
-    SET LOCAL lock_timeout = 200;
     UPDATE "\(address.schema)".lease SET until = '-infinity'
     WHERE name = \(PostgresConnection.literal(name)) AND holder = '\(holder)'
     RETURNING \(withoutStandby ? PostgresConnection.withoutStandby : "1")
@@ -98,10 +103,8 @@ extension PostgresStore {
     let deadline = AccountStore.Patience.usual.deadline
     let rows = try makingStore(by: deadline) { connection throws(Problem) in
       do throws(Problem) {
-        // A move of the store locks the table.
         return try connection.inTransaction(
           """
-          SET LOCAL lock_timeout = 2000;
           INSERT INTO \(schema).lease AS held (name, holder, fence, until)
           VALUES (\(literal), '\(holder)', 1, \(end))
           ON CONFLICT (name) DO UPDATE SET holder = '\(holder)', fence = held.fence + 1, until = \(end)

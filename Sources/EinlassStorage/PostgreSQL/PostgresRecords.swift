@@ -14,6 +14,7 @@ extension BegunRenewals {
         try? shared.alone(by: .record) { connection throws(Problem) in
           connection.send(
             script: """
+              SET LOCAL lock_timeout = 200;
               INSERT INTO \(table) (account, generation)
               VALUES (\(PostgresConnection.literal(begun.account.rawValue)), \(begun.generation))
               ON CONFLICT DO NOTHING
@@ -33,9 +34,10 @@ extension BegunRenewals {
         }
       },
       all: {
+        // Each change of the store leads to this look, and at a locked table the looks would add up.
         let rows = try? shared.run(
           """
-          SELECT account, generation FROM \(table) WHERE NOT EXISTS
+          SET LOCAL lock_timeout = 100; SELECT account, generation FROM \(table) WHERE NOT EXISTS
             (SELECT 1 FROM \(schema).lease WHERE name = account AND until > clock_timestamp())
           """, by: .record)
         return Set(

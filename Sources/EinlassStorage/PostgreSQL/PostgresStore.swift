@@ -175,14 +175,14 @@ final class PostgresStore: SharedStore {
     try read(patience, withKey: true) { store throws(Problem) in try store.storeKey().auditKey }
   }
 
-  /// Runs one statement outside a transaction. Its tables stand behind `schema`. Without a store
-  /// the result has no rows.
+  /// Runs statements in a transaction of their own. Their tables stand behind `schema`. Without a
+  /// store the result has no rows.
   func run(
     _ sql: String, _ values: SQLValue..., by deadline: Deadline
   ) throws(Problem) -> [[SQLValue]] {
     do throws(Problem) {
       return try alone(by: deadline) { connection throws(Problem) in
-        try connection.rows(sql, values)
+        try connection.inTransaction(sql, values)
       }
     } catch  where error == .noDatabaseStore {
       try requireNoStore(by: deadline)
@@ -228,15 +228,18 @@ final class PostgresStore: SharedStore {
     }
   }
 
-  /// Runs the statements together, or else the last one alone. Returns whether it was run.
+  /// Runs the statements together, or else the last one alone. Gives up soon if a change whose answer
+  /// was lost still holds a row. Returns whether the last one was run.
   private func isDone(_ statements: [String]) -> Bool {
     let deadline = Deadline(milliseconds: 10_000)
     let done: Void? = try? alone(by: deadline) { connection throws(Problem) in
-      do throws(Problem) {
-        try connection.run(script: statements.joined(separator: "; "))
-      } catch {
+      func run(_ statements: ArraySlice<String>) throws(Problem) {
+        let limit = ["SET LOCAL lock_timeout = 200"]
+        try connection.run(script: (limit + statements).joined(separator: "; "))
+      }
+      do throws(Problem) { try run(statements[...]) } catch {
         guard statements.count > 1, connection.isUsable else { throw error }
-        try connection.run(script: statements[statements.count - 1])
+        try run(statements.suffix(1))
       }
     }
     return done != nil
