@@ -99,14 +99,16 @@ extension PostgresStore {
     let literal = PostgresConnection.literal(name)
     let end = "clock_timestamp() + interval '\(AccountLeases.seconds) s'"
     // Two statements, because the second one must see all that was committed before the first one
-    // took the lease.
+    // took the lease. A held lease is seen without a lock on its row, because many machines may wait
+    // for it.
     let deadline = AccountStore.Patience.usual.deadline
     let rows = try makingStore(by: deadline) { connection throws(Problem) in
       do throws(Problem) {
         return try connection.inTransaction(
           """
           INSERT INTO \(schema).lease AS held (name, holder, fence, until)
-          VALUES (\(literal), '\(holder)', 1, \(end))
+          SELECT \(literal), '\(holder)', 1, \(end) WHERE NOT EXISTS
+            (SELECT 1 FROM \(schema).lease WHERE name = \(literal) AND until >= clock_timestamp())
           ON CONFLICT (name) DO UPDATE SET holder = '\(holder)', fence = held.fence + 1, until = \(end)
           WHERE held.until < clock_timestamp();
           SELECT coalesce((SELECT revision FROM \(schema).meta), 0) FROM \(schema).lease
