@@ -151,18 +151,29 @@ def crates(request, body):
 
 def cargo(house, servers):
     project = empty(house, "work/crate")
+    write_crate(project, "example")
+    code, _, errors = run_cargo(
+        house, recipe("cargo", ("https://registry.example.com", servers.cargo.address)), "generate-lockfile", cwd=project)
+    return Ended(code, errors, (project / "Cargo.lock").exists())
+
+
+def write_crate(project, registry):
+    """Writes a crate that needs abc of this registry."""
     (project / "src").mkdir()
     (project / "src/lib.rs").write_text("")
     (project / "Cargo.toml").write_text(
-        '[package]\nname = "p"\nversion = "0.1.0"\nedition = "2021"\n[dependencies]\nabc = { version = "1", registry = "example" }\n')
+        f'[package]\nname = "p"\nversion = "0.1.0"\nedition = "2021"\n[dependencies]\nabc = {{ version = "1", registry = "{registry}" }}\n')
+
+
+def run_cargo(house, configuration, *arguments, **more):
+    """Runs cargo with this configuration and no other."""
     cargo_home = empty(house, ".cargo")
-    (cargo_home / "config.toml").write_text(recipe("cargo", ("https://registry.example.com", servers.cargo.address)))
+    (cargo_home / "config.toml").write_text(configuration)
     environment = {"PATH": os.environ["PATH"] + ":" + str(house.folder / "bin"), "CARGO_HOME": str(cargo_home)}
     environment |= {name: os.environ[name] for name in ("RUSTUP_HOME", "RUSTUP_TOOLCHAIN") if name in os.environ}
     if os.path.basename(os.path.realpath(shutil.which("cargo"))) == "rustup":
         environment.setdefault("RUSTUP_HOME", os.path.expanduser("~/.rustup"))
-    code, _, errors = house.run("cargo", "generate-lockfile", cwd=project, env=environment, patience=HANGING)
-    return Ended(code, errors, (project / "Cargo.lock").exists())
+    return house.run("cargo", *arguments, env=environment, patience=HANGING, **more)
 
 
 # docker and skopeo, at docker-registry.

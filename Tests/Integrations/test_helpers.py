@@ -123,14 +123,39 @@ def test_cargo_speaks_one_line_each_way(signed_in):
     def get(index, **more):
         return {"v": 1, "registry": {"index-url": index}, "kind": "get", "operation": "read", "args": [], **more}
 
-    index = "sparse+" + house.origin("gitlab") + "/index/"
+    place = house.origin("gitlab") + "/index"
+    index = f"sparse+{place}/"
+    house.do("services", "add", place, "gitlab")
+    house.do("services", "add", house.origin("github"), "github")
     (answer,), _ = cargo(house, get(index))
     assert answer["Err"]["kind"] == "other" and "access set cargo gitlab granted" in answer["Err"]["message"]
     house.allow("cargo", "gitlab")
     answers, _ = cargo(house, get(index), get(index, operation="publish"))
     assert answers[0]["Ok"]["kind"] == "get" and answers[0]["Ok"]["token"].startswith("Bearer ")
     assert answers[0]["Ok"]["cache"] == "expires" and answers[0]["Ok"]["expiration"] > 0 and answers[0] == answers[1]
-    answers, _ = cargo(house, get("https://example.com/"), get(house.origin("github") + "/"), get(index, kind="login"), "{",
+    answers, _ = cargo(house, get(f"sparse+{house.origin('github')}/"), get(index, kind="login"), "{",
                        {"v": 2, "registry": {"index-url": index}, "kind": "get"}, {"v": 1, "kind": "get"}, "x" * 70_000)
     assert [answer["Err"]["kind"] for answer in answers] == [
-        "url-not-supported", "not-found", "operation-not-supported", "other", "other", "other", "other"]
+        "not-found", "operation-not-supported", "other", "other", "other", "other"]
+
+
+def test_cargo_is_answered_only_for_the_sparse_index_of_a_service(signed_in):
+    house = signed_in
+    house.allow("cargo", "gitlab")
+    place = house.origin("gitlab") + "/index"
+
+    def ask(index, **more):
+        (answer,), errors = cargo(house, {"v": 1, "registry": {"index-url": index, **more}, "kind": "get", "operation": "publish"})
+        return answer, errors
+
+    refused = ({"Err": {"kind": "url-not-supported"}}, "")
+    # The host of a provider, with and without an account, and an unknown one.
+    for index in (place + "/", f"sparse+{place}/", f"sparse+{house.origin('github')}/", "sparse+https://example.com/", "https://example.com/"):
+        assert ask(index) == refused, index
+    house.do("services", "add", place, "gitlab")
+    # A git index, the public registry by its name, other spellings and other places.
+    for index in (place + "/", f"Sparse+{place}/", f"sparse+sparse+{place}/", f"sparse+{place}2/", f"sparse+{house.origin('gitlab')}/"):
+        assert ask(index) == refused, index
+    assert ask(f"sparse+{place}/", name="crates-io") == refused
+    # The control.
+    assert "Ok" in ask(f"sparse+{place}/", name="example")[0]

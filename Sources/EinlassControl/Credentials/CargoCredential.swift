@@ -9,6 +9,9 @@ struct CargoCredential: CredentialProtocol {
   static let configuration = CommandConfiguration(
     commandName: "cargo", abstract: "cargo: credential-provider of a registry",
     discussion: """
+      Answers only for a sparse index at a service: cargo sends the token to the hosts that the \
+      index names, so a host of a provider does not suffice.
+
       EXAMPLE (~/.cargo/config.toml):
         [registries.example]
         index = "sparse+https://registry.example.com/index/"
@@ -48,9 +51,17 @@ struct CargoCredential: CredentialProtocol {
       request["v"]?.int64 == 1, let registry = request["registry"]?["index-url"]?.string
     else { return Self.error("other", "The request is not one of version 1 with an index-url.") }
     guard request["kind"]?.string == "get" else { return Self.error("operation-not-supported") }
-    let address = registry.hasPrefix("sparse+") ? String(registry.dropFirst(7)) : registry
+    // Any other index is a git repository, and anybody may have one at a provider.
+    guard registry.hasPrefix("sparse+"), request["registry"]?["name"]?.string != "crates-io" else {
+      return Self.error("url-not-supported")
+    }
+    let address = JSONValue.string(String(registry.dropFirst("sparse+".count)))
     do throws(Failure) {
-      let token = try console.token(of: console.target(["address": .string(address)]), TokenNeeds())
+      // The index names the hosts that get the token. The person has to have chosen it.
+      guard try console.call("services.resolve", ["address": address])["service"] != nil else {
+        return Self.error("url-not-supported")
+      }
+      let token = try console.token(of: console.target(["address": address]), TokenNeeds())
       return [
         "Ok": .object(
           JSONObject(present: [
