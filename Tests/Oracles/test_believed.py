@@ -1,4 +1,5 @@
-"""`verify` accepts every credential that einlass returns, from every provider and flow of the sandbox.
+"""`verify` accepts every credential that einlass returns, from every provider and flow of the sandbox, and those that
+are bound to a key or a certificate. It refuses to judge a session.
 
     python -m pytest Tests/Oracles/test_believed.py
 """
@@ -14,11 +15,14 @@ from browser import Visitor
 from front_end import bring_back
 from rotation import PROJECT, SANDBOX
 from session import Session
+from test_mutual_tls import behind_nginx, person, started, world  # noqa: F401
+from test_password_session import attempt, header_session, plain, plain_server  # noqa: F401
+from test_proofs import descriptor, entries, server  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("built")
 
 CATALOGUE = json.loads((PROJECT / "Sources/Einlass/Descriptors/providers.json").read_text())["providers"]
-# `verify` is about tokens, and a session is none.
+# `verify` is about tokens, and a session is none: `test_a_session_is_not_judged`.
 WAYS = [(provider["id"], flow["kind"]) for provider in CATALOGUE for flow in provider["flows"]
         if flow["kind"] != "passwordSession"]
 WAYS += [("openid", kind) for kind in ("authorizationCode", "deviceCode", "clientCredentials")]
@@ -203,3 +207,58 @@ def listed(world):
         if "nextCursor" not in page:
             return providers
         cursor = {"cursor": page["nextCursor"]}
+
+
+# ---- Bound tokens and sessions
+
+def got(front_end, account, **params):
+    """Returns the credential, as a front end would give it to `verify`."""
+    credential = front_end.call("credentials.get", account=account, **params)["credential"]
+    return {name: credential[name] for name in ("type", "token", "idToken") if name in credential}
+
+
+def signed_in_by_browser(front_end):
+    id, prompt = front_end.begin()
+    assert "Signed in" in bring_back(Visitor().open(prompt["url"]))
+    return front_end.end(id)
+
+
+def judged(front_end, account, credential):
+    """Returns the results of `verify` for the account and for the value of its credential."""
+    return [front_end.call("verify", provider="oracle", expect={"id": "42"}, **what)
+            for what in ({"account": account}, {"credential": credential})]
+
+
+def test_a_token_that_is_bound_to_a_key_verifies_before_and_after_a_refresh(server, start):  # noqa: F811
+    front_end = start(descriptor(server, dpop=True), {"clientId": "native"})
+    account = signed_in_by_browser(front_end)
+    for params in ({}, {"forceRefresh": True}):
+        results = judged(front_end, account, got(front_end, account, **params))
+        assert all(result["valid"] and result["clientId"] == "native" for result in results), results
+    assert {entry["scheme"] for entry in entries(server) if entry["path"] == "/me"} == {"DPoP"}
+    # A token whose key is not stored is neither sent nor judged.
+    before = len(entries(server))
+    assert front_end.refused("verify", provider="oracle", credential={"type": "oauth2", "token": "x"}) == "flowNotSupported"
+    assert len(entries(server)) == before
+
+
+@behind_nginx
+def test_a_token_that_is_bound_to_a_certificate_verifies_before_and_after_a_refresh(world, start):  # noqa: F811
+    at = world.fronts["optional"]
+    for words in (person(world, at), {**person(world, at), "verify": None}):
+        front_end = started(start, world, words, world.registration("native"))
+        account = signed_in_by_browser(front_end)
+        for params in ({}, {"forceRefresh": True}):
+            results = judged(front_end, account, got(front_end, account, **params))
+            assert all(result["valid"] and result["clientId"] == "native" for result in results), results
+
+
+def test_a_session_is_not_judged(plain, start):  # noqa: F811
+    front_end = start(header_session(), None, kinds=("enterPassword",))
+    answer, _ = attempt(front_end, {"action": "accept", "password": plain.password, "remember": True},
+                        server=plain.base, username="alice")
+    account = answer.result["account"]
+    front_end.call("access.set", provider="oracle", state="granted")
+    for params in ({}, {"forceRefresh": True}):
+        front_end.call("credentials.get", account=account, **params)
+        assert front_end.refused("verify", provider="oracle", account=account) == "flowNotSupported"

@@ -283,20 +283,24 @@ extension CredentialCheck {
     let registration = try provider.complete(
       store.registration(request.registration, at: provider, for: request.account),
       with: provider.verificationNeeds, now: einlass.effects.now())
-    let credential = try store.credential(of: request, at: provider)
-    if case (.credential, .oauth2(let token)?) = (request.subject, credential),
-      revealedText(token.accessToken).unicodeScalars.contains(where: isControl)
-    {
-      // No header can carry it.
-      throw .invalidParameter(
-        "/credential/token",
-        "The parameter /credential/token must be text without control characters.")
+    let issuer = provider.registered(as: registration)
+    var credential = try store.credential(of: request, at: provider)
+    if case (.credential, .oauth2(var token)?) = (request.subject, credential) {
+      guard !revealedText(token.accessToken).unicodeScalars.contains(where: isControl) else {
+        // No header can carry it.
+        throw .invalidParameter(
+          "/credential/token",
+          "The parameter /credential/token must be text without control characters.")
+      }
+      if issuer.bindsTokens {
+        token.proofKey = store.proofKey(of: token.accessToken, at: provider, under: registration)
+        credential = .oauth2(token)
+      }
     }
     var expected = request.expected
     expected.scopes = expected.scopes.map(provider.scopeNames.replaced)
     self.init(
-      provider: provider.registered(as: registration), registration: registration,
-      credential: credential, idToken: nil,
+      provider: issuer, registration: registration, credential: credential, idToken: nil,
       stored: { _ in nil }, expected: expected, effects: einlass.effects)
     switch (request.subject, credential) {
     case (.idToken(let text), _): idToken = text
@@ -310,6 +314,11 @@ extension CredentialCheck {
     default: break
     }
   }
+}
+
+extension Provider {
+  /// Whether access tokens are bound to a key. RFC 9449.
+  var bindsTokens: Bool { flows.contains { $0.tokens?.isBound == true } }
 }
 
 extension VerifyRequest {
@@ -357,6 +366,23 @@ extension AccountStore {
           try reader.accounts(of: provider.id, subject: subject, limit: 2)
         })
     else { return nil }
+    return credential(token, among: accounts, under: registration)
+  }
+
+  /// Returns the stored key that this access token is bound to (RFC 9449), from the provider's 100
+  /// accounts that were used last; `nil` if there is none or the store cannot be read.
+  fileprivate func proofKey(
+    of token: Secret, at provider: Provider, under registration: ClientRegistration
+  ) -> Secret? {
+    let accounts = try? read { reader throws(Problem) in
+      try reader.lastUsedAccounts(of: provider.id, limit: 100)
+    }
+    return credential(token, among: accounts ?? [], under: registration)?.proofKey
+  }
+
+  private func credential(
+    _ token: Secret, among accounts: [Account], under registration: ClientRegistration
+  ) -> OAuth2Credential? {
     for account in accounts {
       for stored in (try? credentials(account.id)) ?? [] {
         if case .oauth2(let own) = stored.credential, own.accessToken == token,

@@ -35,7 +35,13 @@ extension CredentialCheck {
         .active, isOK: isActive,
         detail: isActive ? nil : "The provider reports the token as invalid.")
     ]
-    guard isActive else { return result }
+    guard isActive else {
+      if try await accepts(token) {
+        result.checks[0].detail =
+          "The provider's introspection reports the token as invalid, but its identity request accepts it."
+      }
+      return result
+    }
     // `client_id` is optional. RFC 7662 section 2.2.
     result.clientID = result.clientID ?? vouchedClientID(stored(subject), isBound: isBound)
     let application =
@@ -56,9 +62,29 @@ extension CredentialCheck {
     return result
   }
 
+  /// Whether the identity endpoint accepts a token. An answer other than the owner counts as a
+  /// refusal, because introspection has answered already.
+  private func accepts(_ token: OAuth2Credential) async throws(FlowFailure) -> Bool {
+    guard provider.identity?.request != nil else { return false }
+    do {
+      _ = try await exchange(hiding: [token.accessToken]).identity(
+        token.bearing(clientID: registration.clientID, subject: nil))
+      return true
+    } catch {
+      guard error.problem.reason != .cancelled else { throw error }
+      return false
+    }
+  }
+
   /// Asks the identity endpoint for the token's owner. Its answer proves that the token is active,
   /// but not that it was issued to this application.
+  ///
+  /// Throws `flowNotSupported` for a token that is bound to an unknown key, because a refusal would
+  /// say nothing about it.
   func owner(of token: OAuth2Credential, isBound: Bool) async throws(FlowFailure) -> Verification {
+    guard token.proofKey != nil || !provider.bindsTokens else {
+      throw FlowFailure(.flowNotSupported(provider, "verification of this credential"))
+    }
     var result = Verification()
     do {
       result.identity = try await exchange(hiding: [token.accessToken]).identity(

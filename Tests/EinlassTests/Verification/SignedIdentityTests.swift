@@ -223,6 +223,24 @@ import Testing
     #expect(script.requests[0].headers.contains { $0.value.hasPrefix("Basic ") })
   }
 
+  @Test(
+    "A token that introspection calls inactive stays invalid, and the result says what the identity request said",
+    arguments: [
+      (Script.Reply.json(#"{"sub":"42"}"#), true), (.json(#"{"error":"x"}"#, status: 401), false),
+      (.networkFailure(-1001), false),
+    ])
+  func contradiction(reply: Script.Reply, isAccepted: Bool) async throws {
+    let script = Script([.json(#"{"active":false}"#), reply])
+    let credential = OAuth2Credential(accessToken: Secret("AT"))
+    let result = try await verify(
+      script, .credential(.oauth2(credential)), Self.provider(Self.introspection + Self.identity),
+      clientSecret: Secret("s"))
+    #expect(words(result) == ["active no"] && !result.isValid && result.identity == nil)
+    let detail = try #require(result.checks[0].detail)
+    #expect(detail.contains("introspection") == isAccepted)
+    #expect(detail.contains("identity request accepts it") == isAccepted)
+  }
+
   @Test("An endpoint that does not answer is an error and not a result")
   func unanswered() async throws {
     for reply in [
