@@ -66,7 +66,12 @@ func quoted(_ word: String) -> String {
     }
   }
   guard !isPlain || word.isEmpty else { return clean(word) }
-  let parts = clean(word).split(separator: "'", omittingEmptySubsequences: false)
+  return shellWord(clean(word))
+}
+
+/// Returns a text as one word for a POSIX shell, which expands nothing in it.
+func shellWord(_ text: String) -> String {
+  let parts = text.split(separator: "'", omittingEmptySubsequences: false)
   return "'\(parts.joined(separator: #"'\''"#))'"
 }
 

@@ -220,3 +220,98 @@ def test_git_clones_the_repository_of_the_sandbox(house):
     assert code == 0, errors
     assert (house.folder / "work/hello/README").read_text() == "Cloned with a token of einlass.\n"
     assert house.run("git", "-C", str(house.folder / "work/hello"), "fsck", "--strict")[0] == 0
+
+
+# Names of folders that a shell would split, expand or end its word at.
+AWKWARD = ["my tools", "it's", """a;touch ran;$(touch ran)`touch ran` "b" #*~\\ new\nline 'c'"""]
+
+
+def install_in(house, name, *helpers):
+    """Puts the programs into a folder of this name that is not on the PATH, and nowhere else. Returns the path of einlassctl there."""
+    folder = house.folder / name
+    folder.mkdir()
+    for program in ("einlass", "einlassctl"):
+        shutil.copy((house.folder / "bin" / program).resolve(), folder / program)
+    for helper in helpers:
+        (folder / helper).symlink_to("einlassctl")
+        (house.folder / "bin" / helper).unlink()
+    return str(folder / "einlassctl")
+
+
+@pytest.mark.parametrize("beside", [True, False], ids=["with git-credential-einlass beside it", "without"])
+@pytest.mark.parametrize("name", AWKWARD)
+def test_git_runs_einlass_from_a_folder_of_any_name(signed_in, remote, name, beside):
+    house = signed_in
+    control = install_in(house, name, "git-credential-einlass")
+    if not beside:
+        (house.folder / name / "git-credential-einlass").unlink()
+    code, _, errors = house.run(control, "setup", "git", "--yes")
+    assert code == 0, errors
+    code, _, errors = clone(house, remote)
+    assert code == 0, errors
+    assert git_findings(house) == ["ok"]
+    assert not list(house.folder.rglob("ran"))
+    house.do("setup", "git", "--undo", "--yes")
+    assert b"einlass" not in gitconfig(house)
+
+
+def git_findings(house):
+    found = json.loads(house.run("einlassctl", "doctor", "--json")[1])["findings"]
+    return [finding["verdict"] for finding in found if finding["check"] == "git"]
+
+
+@pytest.mark.parametrize("command", ["{folder}/git-credential-einlass", "!'{folder}/einlassctl' credential git"])
+def test_doctor_runs_the_helper_as_git_does_and_an_old_unquoted_command_can_be_replaced_and_taken_back(signed_in, remote, command):
+    house = signed_in
+    control = install_in(house, "it's mine", "git-credential-einlass")
+    house.run(control, "setup", "git", "--yes")
+    # As a former version has written and recorded it.
+    name, folder = f"credential.{remote.address}.helper", house.folder / "it's mine"
+    values = ["", command.format(folder=folder)]
+    house.run("git", "config", "--global", "--unset-all", name)
+    for value in values:
+        house.run("git", "config", "--global", "--add", name, value)
+    path = house.folder / ".config/einlass/setup.json"
+    record = json.loads(path.read_text())
+    next(setting for setting in record["git"]["settings"] if setting["name"] == name)["values"] = values
+    path.write_text(json.dumps(record))
+    assert clone(house, remote)[0] == 128
+    assert git_findings(house) == ["problem"]
+    former = gitconfig(house), path.read_bytes()
+    house.do("setup", "git", "--undo", "--yes")
+    assert b"einlass" not in gitconfig(house)
+    (house.folder / ".gitconfig").write_bytes(former[0])
+    path.write_bytes(former[1])
+    house.run(control, "setup", "git", "--yes")
+    assert clone(house, remote)[0] == 0 and git_findings(house) == ["ok"]
+    house.do("setup", "git", "--undo", "--yes")
+    assert b"einlass" not in gitconfig(house)
+
+
+@pytest.mark.parametrize("value, verdict", [
+    ("einlass", "ok"), ("einlass --sign-in", "ok"), ("!einlassctl credential git", "ok"), ("!f() { einlassctl credential git \"$@\"; }; f", "ok"),
+    ("einlasss", "problem"), ("!einlassctl credential gti", "problem"), ("!true einlass", "problem"), ("!'einlass", "problem")])
+def test_doctor_runs_a_helper_that_the_person_configured(signed_in, value, verdict):
+    house = signed_in
+    house.allow("git", "gitlab")
+    house.run("git", "config", "--global", "credential.helper", value)
+    # Another helper beside it is none of einlass's.
+    house.run("git", "config", "--global", "--add", "credential.helper", "store")
+    assert git_findings(house) == [verdict]
+
+
+@pytest.mark.skipif(not shutil.which("kubectl"), reason="skipped: there is no kubectl")
+def test_kubectl_gets_the_command_and_its_arguments_whole(house):
+    name = "ada, \"a\" $(x) 'b'"
+    user = next(id for id, known in house.state()["gitlab"]["users"].items() if known["username"] == "ada")
+    house.change({"gitlab": {"users": {user: {"username": name}}}})
+    house.sign_in("gitlab", user=name)
+    control = install_in(house, "it's, \"mine\"")
+    (house.folder / "bin/einlassctl").unlink()
+    code, _, errors = house.run(control, "setup", "kubectl", "gitlab/" + name, "--yes")
+    assert code == 0, errors
+    view = json.loads(house.run("kubectl", "config", "view", "--raw", "-o", "json")[1])
+    (entry,) = view["users"]
+    assert [entry["user"]["exec"]["command"], *entry["user"]["exec"]["args"]] == [control, "credential", "kubernetes", "gitlab/" + name]
+    code, _, errors = house.run(control, "setup", "kubectl", "--undo", "--yes")
+    assert code == 0 and "einlass" not in (house.folder / ".kube/config").read_text(), errors

@@ -51,7 +51,9 @@ struct DockerSetup: SetupCommand {
       .filter { $0.value.string == "einlass" }.map(\.name)
   }
 
-  static func helper(in values: [String]) -> String? { "docker-credential-einlass" }
+  static func deadCommand(in values: [String]) -> String? {
+    OtherProgram.unfound("docker-credential-einlass")
+  }
 
   static func write(_ setting: Setting) throws(Failure) {
     var content = try content()

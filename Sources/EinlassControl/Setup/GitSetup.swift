@@ -62,12 +62,12 @@ struct GitSetup: SetupCommand {
     return (settings, used.reduce(into: []) { if !$0.contains($1) { $0.append($1) } })
   }
 
-  /// The value for `git-credential-einlass`, by its path if git would not find it.
+  /// The value for `git-credential-einlass`, or a command for the shell if git would not find it.
   private static var helper: String {
-    let name = "git-credential-einlass"
-    guard OtherProgram.path(of: name) == nil, let own = Program.path else { return "einlass" }
-    let beside = "\(SafeDirectory.split(own).parent)/\(name)"
-    return Program.isExecutable(beside) ? beside : "!'\(own)' credential git"
+    guard OtherProgram.path(of: "git-credential-einlass") == nil, let own = Program.path else {
+      return "einlass"
+    }
+    return "!\(shellWord(own)) credential git"
   }
 
   static func values(of name: String) throws(Failure) -> [String] {
@@ -89,12 +89,15 @@ struct GitSetup: SetupCommand {
     }
   }
 
-  static func helper(in values: [String]) -> String? {
-    guard let value = values.last, !["", "true"].contains(value) else { return nil }
-    guard !value.hasPrefix("/") else { return value }
-    // '!' begins a command for the shell: !'/path/einlassctl' credential git
-    guard value.hasPrefix("!'") else { return "git-credential-\(value)" }
-    return String(value.dropFirst(2).prefix { $0 != "'" })
+  static func deadCommand(in values: [String]) -> String? {
+    values.filter { $0.contains("einlass") }.first { value in
+      // As git runs it: gitcredentials(7), "Custom helpers".
+      let command =
+        value.hasPrefix("!")
+        ? String(value.dropFirst()) : value.hasPrefix("/") ? value : "git credential-\(value)"
+      let answer = try? OtherProgram.run("sh", ["-c", "\(command) capability"])
+      return answer?.code != 0 || answer?.output.contains("capability authtype") != true
+    }
   }
 
   static func write(_ setting: Setting) throws(Failure) {

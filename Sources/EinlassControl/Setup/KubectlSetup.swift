@@ -57,7 +57,9 @@ struct KubectlSetup: SetupCommand {
     }
   }
 
-  static func helper(in values: [String]) -> String? { values.first }
+  static func deadCommand(in values: [String]) -> String? {
+    values.first.flatMap(OtherProgram.unfound)
+  }
 
   private static func users() throws(Failure) -> [JSONValue] {
     let (code, output) = try OtherProgram.run("kubectl", ["config", "view", "--raw", "-o", "json"])
@@ -67,13 +69,19 @@ struct KubectlSetup: SetupCommand {
     return json["users"]?.array ?? []
   }
 
+  /// Returns an argument as kubectl reads it: as a line of comma-separated values. RFC 4180.
+  private static func csvField(_ text: String) -> String {
+    let parts = text.split(separator: "\"", omittingEmptySubsequences: false)
+    return "\"\(parts.joined(separator: "\"\""))\""
+  }
+
   static func write(_ setting: Setting) throws(Failure) {
     let user = String(setting.name.dropFirst("users.".count))
     var arguments = ["config", "unset", setting.name]
     if let command = setting.values.first {
       arguments = ["config", "set-credentials", user, "--exec-api-version=\(version)"]
       arguments += ["--exec-command=\(command)", "--exec-interactive-mode=Never"]
-      arguments += setting.values.dropFirst().map { "--exec-arg=\($0)" }
+      arguments += setting.values.dropFirst().map { "--exec-arg=\(Self.csvField($0))" }
     }
     let (code, _) = try OtherProgram.run("kubectl", arguments)
     guard code == 0 else { throw .unusable("kubectl config failed with exit code \(code).") }

@@ -42,8 +42,8 @@ protocol SetupCommand: ServerCommand {
   /// Returns the names of all settings that name einlass, whether `einlassctl setup` made them or
   /// the person.
   static func present() throws(Failure) -> [String]
-  /// Returns the name or the path of the program that these values name; `nil` if they name none.
-  static func helper(in values: [String]) -> String?
+  /// Returns the command of these values that does not start einlass; `nil` if there is none.
+  static func deadCommand(in values: [String]) -> String?
   /// Replaces the values of a setting. Without values, removes it.
   static func write(_ setting: Setting) throws(Failure)
 }
@@ -149,6 +149,12 @@ enum OtherProgram {
   static func path(of name: String) -> String? {
     (Environment.value("PATH") ?? "").split(separator: ":").map { "\($0)/\(name)" }
       .first(where: Program.isExecutable)
+  }
+
+  /// Returns the name or path of a program that cannot be started; `nil` if it can.
+  static func unfound(_ program: String) -> String? {
+    let isFound = program.hasPrefix("/") ? Program.isExecutable(program) : path(of: program) != nil
+    return isFound ? nil : program
   }
 
   /// Runs a program and returns its exit code and output.

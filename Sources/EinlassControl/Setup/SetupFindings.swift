@@ -40,14 +40,12 @@ extension Doctor {
     }
     let names = ours.map(\.name) + others
     for name in names {
-      guard let helper = setup.helper(in: (try? setup.values(of: name)) ?? []) else { continue }
-      guard
-        helper.hasPrefix("/") ? Program.isExecutable(helper) : OtherProgram.path(of: helper) != nil
-      else {
-        return Finding(
-          program, .wrong, "\(program) does not find the program \(helper)",
-          NextStep("Install it with clients/install, or add its folder to the PATH."))
+      guard let command = setup.deadCommand(in: (try? setup.values(of: name)) ?? []) else {
+        continue
       }
+      return Finding(
+        program, .wrong, "\(program) cannot run einlass by this command: \(command)",
+        NextStep("Install it with clients/install, then set it up again:", "setup", program))
     }
     let granted = try console.granted(to: program)
     for provider in record.access(of: program) where !granted.contains(provider) {
