@@ -38,6 +38,8 @@ struct Wiring {
         (configuration, problem) = (Configuration(), error)
       }
     }
+    // The file that cannot be used may ask for it.
+    if problem != nil { configuration.requiresAudit = true }
     if options.isTest || options.answers != nil, problem == nil {
       // With scripted answers or a scripted clock, stored accounts must not reach a live provider.
       if options.store != "memory" { catalog = catalog.onThisMachine }

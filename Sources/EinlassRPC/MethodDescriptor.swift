@@ -32,6 +32,8 @@ public struct MethodDescriptor: Sendable {
   public var isLineLimited: Bool
   /// Whether it exists only in a process started with `--test`.
   public var needsTestMode: Bool
+  /// Whether unknown parameters are refused. Otherwise they are ignored.
+  public var isClosed = false
   // Made on demand, because a start makes the descriptors of all methods and needs neither.
   private let makeRules: @Sendable () -> [Rule]
   private let makeResult: @Sendable () -> Schema
@@ -58,6 +60,7 @@ public struct MethodDescriptor: Sendable {
   /// Throws `invalidParams` with `path` and `expected` for the first invalid parameter.
   public func validate(_ params: JSONObject, components: Components = { _ in nil }) throws(RPCError)
   {
+    if isClosed { try Schema.refuseUnknown(params, self.params.map(\.name), at: "") }
     try Schema.validate(params, self.params, at: "", components: components)
     for rule in rules { try rule.validate(params) }
   }
@@ -73,7 +76,7 @@ public struct MethodDescriptor: Sendable {
           errors.map { ["$ref": .string("#/components/errors/\($0)")] }),
         "x-direction": "clientToServer", "x-class": .string(methodClass.rawValue),
         "x-batchable": .bool(isBatchable), "x-reasons": JSONValue(reasons),
-        "x-params": paramsSchema,
+        "x-params": paramsSchema, "x-closed": isClosed ? true : nil,
         "x-testMode": needsTestMode ? true : nil,
       ]))
   }

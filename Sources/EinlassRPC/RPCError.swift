@@ -107,6 +107,14 @@ extension RPCError {
       data: ["path": .string(path), "expected": .string(expected)])
   }
 
+  /// Returns the error for a parameter that a closed object has not.
+  static func unknownParam(path: String, known: [String]) -> RPCError {
+    let expected = "one of \(known.joined(separator: ", ")) as a name"
+    return RPCError(
+      .invalidParams, "The parameter \(path) is unknown; it must have \(expected).",
+      data: ["path": .string(path), "expected": .string(expected)])
+  }
+
   /// Returns the error for a header without this.
   static func invalidHeader(expected: String) -> RPCError {
     RPCError(

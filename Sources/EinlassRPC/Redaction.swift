@@ -13,7 +13,7 @@ extension Schema {
       return value
     case (.array(let element, _), .array(let values)):
       return .array(values.map { element.redacted($0, components: components) })
-    case (.object(let fields), .object(let object)):
+    case (.object(let fields, _), .object(let object)):
       return .object(Schema.redacted(object, fields, components: components))
     case (.map(let schema, _), .object(let object)):
       return .object(object.map { schema.redacted($0.value, components: components) })

@@ -19,8 +19,9 @@ public indirect enum Schema: Sendable {
   /// One of these strings.
   case oneOf([String])
   case array(Schema, max: Int? = nil)
-  /// An object with these members. Other members are ignored.
-  case object([Field])
+  /// An object with these members. Other members are ignored, or refused if it is closed: a
+  /// condition with a misspelt name must not count as absent.
+  case object([Field], isClosed: Bool = false)
   /// An object with member names that the data chooses: identifiers, or any names in an object that
   /// a provider wrote.
   case map(Schema, hasAnyNames: Bool = false)

@@ -29,7 +29,8 @@ extension Schema {
           "type": "array", "items": element.jsonSchema,
           "maxItems": max.map { JSONValue(Int64($0)) },
         ]))
-    case .object(let fields): return Schema.objectSchema(fields)
+    case .object(let fields, let isClosed):
+      return Schema.objectSchema(fields, isClosed: isClosed)
     case .map(let schema, let hasAnyNames):
       return .object(
         JSONObject(present: [
@@ -88,7 +89,7 @@ extension Schema {
   }
 
   private static func objectSchema(
-    _ fields: [Field], tag: String? = nil, name: String = ""
+    _ fields: [Field], isClosed: Bool = false, tag: String? = nil, name: String = ""
   ) -> JSONValue {
     var properties = JSONObject()
     var required: [String] = []
@@ -105,6 +106,7 @@ extension Schema {
         "title": tag == nil ? nil : .string(name), "type": "object",
         "properties": .object(properties),
         "required": required.isEmpty ? nil : JSONValue(required),
+        "additionalProperties": isClosed ? false : nil,
       ]))
   }
 }

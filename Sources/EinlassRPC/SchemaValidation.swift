@@ -24,7 +24,8 @@ extension Schema {
         try element.validate(value, at: "\(path)/\(index)", components: components)
       }
       return
-    case (.object(let fields), .object(let object)):
+    case (.object(let fields, let isClosed), .object(let object)):
+      if isClosed { try Schema.refuseUnknown(object, fields.map(\.name), at: path) }
       return try Schema.validate(object, fields, at: path, components: components)
     case (.map(let schema, let hasAnyNames), .object(let object)):
       for member in object.members {
@@ -56,6 +57,17 @@ extension Schema {
       }
       try field.schema.validate(
         value, at: appending(field.name, toPointer: path), components: components)
+    }
+  }
+
+  /// Throws `invalidParams` with a JSON Pointer to the first member without one of these names.
+  static func refuseUnknown(
+    _ object: JSONObject, _ names: [String], at path: String
+  ) throws(RPCError) {
+    for member in object.members where !names.contains(where: { sameBytes($0, member.name) }) {
+      // A name may be as long as a line, so the error repeats only its beginning.
+      let name = String(member.name.unicodeScalars.prefix(100))
+      throw .unknownParam(path: appending(name, toPointer: path), known: names)
     }
   }
 

@@ -116,8 +116,8 @@ extension TypedSchema where Value == JSONValue {
 
 extension TypedSchema where Value == JSONObject {
   /// An object with these members.
-  public static func object(_ fields: [Field]) -> TypedSchema {
-    TypedSchema(.object(fields), placeholder: [:]) { $0.object }
+  public static func object(_ fields: [Field], isClosed: Bool = false) -> TypedSchema {
+    TypedSchema(.object(fields, isClosed: isClosed), placeholder: [:]) { $0.object }
   }
   /// An object with identifiers as member names.
   public static func map(_ schema: Schema) -> TypedSchema {

@@ -11,46 +11,47 @@ extension Server {
       providersList(self).configured(self),
       providersAdd(self).configured(self),
       providersRemove(self),
-      providersConfigure(self).unlocking(self) { !$0[.removeRegistration] }.configured(self),
+      providersConfigure(self).closed.unlocking(self) { !$0[.removeRegistration] }.configured(self),
       accountsList(self),
-      accountsAdd(self).unlocking(self).configured(self),
-      accountsSignIn(self).configured(self),
+      accountsAdd(self).closed.unlocking(self).configured(self),
+      accountsSignIn(self).closed.configured(self),
       accountsUpdate(self),
-      accountsSetPreferred(self).configured(self),
-      accountsExplain(self).configured(self),
-      accountsRenew(self).unlocking(self, after: registrationCheck()).configured(self),
-      accountsSignOut(self).unlocking(self) { $0[.revoke] }.configured(self),
-      accountsRemove(self).unlocking(self).configured(self),
+      accountsSetPreferred(self).closed.configured(self),
+      accountsExplain(self).closed.configured(self),
+      accountsRenew(self).closed.unlocking(self, after: registrationCheck()).configured(self),
+      accountsSignOut(self).closed.unlocking(self) { $0[.revoke] }.configured(self),
+      accountsRemove(self).closed.unlocking(self).configured(self),
       accountsExport(self).unlocking(self),
       accountsImport(self).unlocking(self).configured(self),
       accessList(self),
-      accessSet(self).configured(self),
-      accessReset(self).configured(self),
-      authPerform(self).configured(self),
+      accessSet(self).closed.configured(self),
+      accessReset(self).closed.configured(self),
+      authPerform(self).closed.configured(self),
       authList(self),
       authCancel(self),
-      credentialsGet(self).unlocking(self).configured(self),
-      credentialsReject(self).unlocking(self, after: registrationCheck()).configured(self),
-      credentialsSign(self).unlocking(self, after: registrationCheck { _ in [.clientID] })
+      credentialsGet(self).closed.unlocking(self).configured(self),
+      credentialsReject(self).closed.unlocking(self, after: registrationCheck()).configured(self),
+      credentialsSign(self).closed.unlocking(self, after: registrationCheck { _ in [.clientID] })
         .configured(self),
       avatarsGet(self).configured(self),
-      servicesResolve(self).configured(self),
-      verify(self).unlocking(
+      servicesResolve(self).closed.configured(self),
+      verify(self).closed.unlocking(
         self, if: { $0[.verifiedAccount] != nil }, after: registrationCheck(\.verificationNeeds)
       ).configured(self),
       settingsGet(self).unlocking(self),
-      usersSignIn(self).unlocking(self, if: { !$0.signsInAtProvider }).configured(self),
-      usersLink(self).unlocking(self, if: { !$0.signsInAtProvider }).configured(self),
-      usersReauthenticate(self).unlocking(self, if: { !$0.signsInAtProvider }).configured(self),
+      usersSignIn(self).closed.unlocking(self, if: { !$0.signsInAtProvider }).configured(self),
+      usersLink(self).closed.unlocking(self, if: { !$0.signsInAtProvider }).configured(self),
+      usersReauthenticate(self).closed.unlocking(self, if: { !$0.signsInAtProvider }).configured(
+        self),
       usersCreate(self).unlocking(self).configured(self),
       usersSignInWithPassword(self).unlocking(self).configured(self),
-      usersUpdate(self).unlocking(self).configured(self),
+      usersUpdate(self).closed.unlocking(self).configured(self),
       usersCurrent(self).configured(self),
       usersList(self).configured(self),
       usersProvidersForEmail(self).configured(self),
-      usersUnlink(self).unlocking(self).configured(self),
+      usersUnlink(self).closed.unlocking(self).configured(self),
       usersSignOut(self).unlocking(self).configured(self),
-      usersDelete(self).unlocking(self).configured(self),
+      usersDelete(self).closed.unlocking(self).configured(self),
       storeAddKeySlot(self).unlocking(self).configured(self),
       storeRemoveKeySlot(self),
       auditList(self),
@@ -78,6 +79,15 @@ extension Method {
   fileprivate var ignoringUnknown: Method {
     var method = self
     method.preparing = { [preparing, descriptor] in preparing(descriptor.described($0)) }
+    return method
+  }
+
+  /// Returns the same method, which refuses unknown parameters. It is for methods with a parameter
+  /// that narrows the request or makes it safer: with a misspelt name it would be absent, and the
+  /// request would do more than was meant.
+  fileprivate var closed: Method {
+    var method = self
+    method.descriptor.isClosed = true
     return method
   }
 

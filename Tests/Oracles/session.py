@@ -94,7 +94,7 @@ def judge(schema, value):
 
 
 def judge_params(method, params):
-    """Checks a client's parameters; additional members are allowed."""
+    """Checks a client's parameters; additional members are allowed unless the method is closed."""
     schema = {**params_schema(method), "components": DOCUMENT["components"]}
     jsonschema.Draft202012Validator(schema).validate(params)
 
@@ -102,6 +102,7 @@ def judge_params(method, params):
 def params_schema(method):
     return {"type": "object", "properties": {param["name"]: param["schema"] for param in method["params"]},
             "required": [param["name"] for param in method["params"] if param["required"]],
+            "additionalProperties": "x-closed" not in method,
             "allOf": [method["x-params"]] if "x-params" in method else [{}]}
 
 

@@ -24,9 +24,11 @@ def inlined(schema: object, schemas: dict[str, object]) -> object:
     return {name: inlined(member, schemas) for name, member in schema.items()}
 
 
-def violation(value: object, schema: dict[str, object], path: str) -> str | None:
+def violation(value: object, schema: dict[str, object] | bool, path: str) -> str | None:
     """Returns the first deviation from a schema without references, with its path, or `None`."""
     got = f"got {shortened(value)}"
+    if schema is False:
+        return f"{path}: unknown, {got}"
     kind = schema.get("type")
     if kind and (not isinstance(value, TYPES[kind]) or isinstance(value, bool) and kind != "boolean"):
         return f"{path}: expected the type {kind}, {got}"

@@ -17,6 +17,7 @@ func initialize(_ server: Server) -> Method {
         .required("server", .program, "Name and version of this program."),
         .required(
           "capabilities", .capabilities, "Methods, notifications, prompts, changes, network."),
+        .required("understood", .understood, "The capabilities of the front end in effect."),
         .required("limits", .limits, "The limits of the protocol, in bytes and counts."),
         .required(
           "store", .greetingStore, "Protection and revision, or the problem with the store."),
@@ -81,7 +82,7 @@ private enum Params {
   static let processID = TypedField.optional(
     "processId", .integer(1...Int64(Int32.max)), "End when this process ends.")
   static let capabilities = TypedField.optional(
-    "capabilities", .object(fields(shownPrompts, wantsChanges, wantsNetwork, wantsUsers)),
+    "capabilities", .object(understood),
     default: [:],
     "The abilities of the front end.")
   static let applications = TypedField.optional(
@@ -98,6 +99,9 @@ private enum Client {
   static let title = TypedField.optional("title", .name, "Its name for people.")
   static let version = TypedField.optional("version", .string(maxBytes: 64), "Its version.")
 }
+
+/// The capabilities of a front end. Unknown ones are ignored.
+private let understood = fields(shownPrompts, wantsChanges, wantsNetwork, wantsUsers)
 
 private let shownPrompts = TypedField.optional(
   "prompts", .identifiers(max: 64), default: [], "The supported kinds of prompt.")
@@ -129,6 +133,10 @@ extension Schema {
     .required("changes", .boolean, "Whether changes by other processes are announced."),
     .required("network", .boolean, "Whether network.changed is sent."),
   ])
+
+  /// Unknown names and kinds are missing.
+  fileprivate static let understood = Schema.object(
+    EinlassServer.understood.map { .required($0.name, $0.schema, $0.summary) })
 
   fileprivate static let limits = Schema.object(
     Limits.published.map { .required($0.name, .count, $0.summary) })
@@ -197,11 +205,20 @@ extension Server {
       "changes": .bool(session.frontEnd.wantsChangeNotifications && changes.isComplete),
       "network": .bool(network.isWatching),
     ]
+    let frontEnd = session.frontEnd
+    let understood: JSONObject = [
+      "prompts": JSONValue(
+        Prompt.Kind.allCases.filter(frontEnd.prompts.contains).map(\.rawValue)),
+      "changes": .bool(frontEnd.wantsChangeNotifications),
+      "network": .bool(frontEnd.wantsNetworkNotifications),
+      "users": .bool(frontEnd.wantsUserNotifications),
+    ]
     return .object(
       JSONObject(present: [
         "protocolVersion": 1,
         "server": ["name": "einlass", "version": .string(version)],
-        "capabilities": .object(capabilities), "limits": Limits.json, "store": store,
+        "capabilities": .object(capabilities), "understood": .object(understood),
+        "limits": Limits.json, "store": store,
         "configuration": configurationProblem.map { ["problem": problemObject($0)] },
         "leftOut": leftOut.isEmpty
           ? nil

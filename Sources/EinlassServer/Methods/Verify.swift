@@ -54,7 +54,8 @@ func verify(_ server: Server) -> Method {
 private enum Params {
   static let expect = TypedField.optional(
     "expect",
-    .object(fields(Expected.id, Expected.clientID, Expected.scopes, Expected.nonce)),
+    .object(
+      fields(Expected.id, Expected.clientID, Expected.scopes, Expected.nonce), isClosed: true),
     default: [:], "The expected values.")
 }
 

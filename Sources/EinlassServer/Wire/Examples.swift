@@ -24,7 +24,7 @@ var examples: [String: JSONValue] {
 private let conversation = #"""
   initialize
   -> {"client":{"name":"editor","title":"Editor"},"capabilities":{"prompts":["grantAccess","selectAccount","openURL"]}}
-  <- {"protocolVersion":1,"server":{"name":"einlass","version":"0.1.0"},"capabilities":{"methods":["shutdown","accounts.list"],"notifications":["prompt.opened"],"prompts":["grantAccess","selectAccount"],"changes":true,"network":false},"limits":{"inboundLineBytes":1048576,"outboundLineBytes":61440,"nesting":64,"idBytes":256,"batchEntries":64,"queuedRequests":1024,"runningFlows":64},"store":{"protection":"keyfile","revision":7}}
+  <- {"protocolVersion":1,"server":{"name":"einlass","version":"0.1.0"},"capabilities":{"methods":["shutdown","accounts.list"],"notifications":["prompt.opened"],"prompts":["grantAccess","selectAccount"],"changes":true,"network":false},"understood":{"prompts":["grantAccess","selectAccount","openURL"],"changes":true,"network":false,"users":false},"limits":{"inboundLineBytes":1048576,"outboundLineBytes":61440,"nesting":64,"idBytes":256,"batchEntries":64,"queuedRequests":1024,"runningFlows":64},"store":{"protection":"keyfile","revision":7}}
   shutdown
   -> {}
   <- {}

@@ -60,6 +60,7 @@ private let extensionMembers: JSONValue = [
     "The reasons of the method's own errors. errors has those of the protocol too.",
   "x-params":
     "A JSON Schema of the whole params, for rules over several parameters. It holds in addition to the schema of each parameter.",
+  "x-closed": "Unknown parameters are refused. Otherwise they are ignored.",
   "x-maxBytes": "The longest text in bytes of UTF-8. maxLength counts characters.",
   "x-secret": "The value is a secret: it must not be shown or logged.",
   "x-testMode": "The method exists only in a process started with --test.",

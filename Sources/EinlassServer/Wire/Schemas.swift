@@ -32,7 +32,7 @@ extension Schema {
   /// A registration that the client passes itself.
   static let registration = Schema.object(
     [.required("clientId", .identifier, "Consumer key, application id.")]
-      + registrationParts)
+      + registrationParts, isClosed: true)
 
   /// The optional parts of a registration.
   static let registrationParts: [Field] = [

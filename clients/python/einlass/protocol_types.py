@@ -625,6 +625,14 @@ class InitializeResultCapabilities(TypedDict):
     network: bool
 
 
+class InitializeResultUnderstood(TypedDict):
+    """The capabilities of the front end in effect."""
+    prompts: List[str]
+    changes: bool
+    network: bool
+    users: bool
+
+
 class InitializeResultLimits(TypedDict):
     """The limits of the protocol, in bytes and counts."""
     inboundLineBytes: int
@@ -660,6 +668,7 @@ class InitializeResultAlways(TypedDict):
     protocolVersion: int
     server: InitializeResultServer
     capabilities: InitializeResultCapabilities
+    understood: InitializeResultUnderstood
     limits: InitializeResultLimits
     store: InitializeResultStore
 

@@ -1032,6 +1032,18 @@ export interface InitializeResultCapabilities {
   network: boolean;
 }
 
+/** The capabilities of the front end in effect. */
+export interface InitializeResultUnderstood {
+  /** The supported kinds of prompt. */
+  prompts: string[];
+  /** false: no notifications of changes, for a process that ends at once. */
+  changes: boolean;
+  /** true: network.changed when the machine goes on or offline. */
+  network: boolean;
+  /** true: users.changed at once, and when a user of the application's directory changes. */
+  users: boolean;
+}
+
 /** The limits of the protocol, in bytes and counts. */
 export interface InitializeResultLimits {
   /** The longest message to einlass in bytes. */
@@ -1080,6 +1092,8 @@ export interface InitializeResult {
   server: InitializeResultServer;
   /** Methods, notifications, prompts, changes, network. */
   capabilities: InitializeResultCapabilities;
+  /** The capabilities of the front end in effect. */
+  understood: InitializeResultUnderstood;
   /** The limits of the protocol, in bytes and counts. */
   limits: InitializeResultLimits;
   /** Protection and revision, or the problem with the store. */
