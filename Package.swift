@@ -71,7 +71,8 @@ let package = Package(
     .executableTarget(
       name: "EinlassSandbox",
       dependencies: [
-        "EinlassJSON", "EinlassCrypto", .product(name: "FlyingSocks", package: "FlyingFox"),
+        "EinlassJSON", "EinlassCrypto", "EinlassSystem",
+        .product(name: "FlyingSocks", package: "FlyingFox"),
       ]),
 
     // Tests

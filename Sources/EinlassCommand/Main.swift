@@ -24,7 +24,7 @@ enum EinlassCommand {
   }
 
   static func main() {
-    exit(run(Array(CommandLine.arguments.dropFirst())))
+    exit(run())
   }
 
   /// The statements that make the tables of the store of the options.
@@ -48,14 +48,17 @@ enum EinlassCommand {
     return json.text + "\n"
   }
 
-  private static func run(_ arguments: [String]) -> Int32 {
+  private static func run() -> Int32 {
     do throws(Hardening.Refusal) { try Hardening.begin() } catch {
       return complain(
         "it does not run set-uid, set-gid, dumpable, or where a program that it starts may get more privileges",
         ExitCode.configuration)
     }
+    guard let arguments = Program.arguments else {
+      return complain("the system did not hand over the command line", ExitCode.configuration)
+    }
     let options: Options
-    do throws(Options.UsageError) { options = try Options(arguments) } catch {
+    do throws(Options.UsageError) { options = try Options(Array(arguments.dropFirst())) } catch {
       return complain("\(error.message). Try: einlass --help", ExitCode.usage)
     }
     guard fcntl(STDOUT_FILENO, F_GETFD) >= 0 else {

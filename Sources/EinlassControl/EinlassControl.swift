@@ -52,8 +52,12 @@ struct EinlassControl: ParsableCommand {
       complain("einlassctl does not run set-uid, set-gid or dumpable.")
       Glibc.exit(Failure.internalCode)
     }
+    guard let arguments = Program.arguments else {
+      complain("problem: The system did not hand over the command line.")
+      Glibc.exit(Failure.configurationCode)
+    }
     let words = CredentialCommand.arguments(
-      ofProgram: CommandLine.arguments.first ?? "", CommandLine.arguments.dropFirst())
+      ofProgram: arguments.first ?? "", arguments.dropFirst())
     if words.serveProgram { Conversation.startEarly() }
     // Checked before parsing, because a default subcommand would take an unknown word as its
     // argument.

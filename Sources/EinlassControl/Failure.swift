@@ -21,6 +21,8 @@ enum Failure: Error {
   static let internalCode: Int32 = 70
   /// Exit code for a wrong command line (EX_USAGE of sysexits.h).
   static let usageCode: Int32 = 64
+  /// Exit code for a machine that is set up in a way that cannot serve (EX_CONFIG of sysexits.h).
+  static let configurationCode: Int32 = 78
 
   /// The exit code of the process.
   var exitCode: Int32 {

@@ -14,7 +14,12 @@ enum ServerLocation {
       return named
     }
     var folders = (Environment.value("PATH") ?? "").split(separator: ":").map { String($0) }
-    if let own = Program.path { folders.insert(SafeDirectory.split(own).parent, at: 0) }
+    guard let own = Program.path else {
+      throw .noServer(
+        "The system does not tell where einlassctl is, so the einlass beside it can't be found. "
+          + remedy)
+    }
+    folders.insert(SafeDirectory.split(own).parent, at: 0)
     if let home = Environment.value("HOME") { folders.append("\(home)/.local/bin") }
     for folder in folders where Program.isExecutable("\(folder)/einlass") {
       return "\(folder)/einlass"

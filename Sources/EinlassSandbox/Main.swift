@@ -1,13 +1,17 @@
 import Dispatch
 import EinlassJSON
+import EinlassSystem
 import Foundation
 
 /// Starts the sandbox and runs it until a signal ends it.
 @main
 struct EinlassSandbox {
   static func main() async {
+    guard let arguments = Program.arguments else {
+      fail("The system did not hand over the command line.", code: 78)
+    }
     do {
-      let options = try Options(Array(CommandLine.arguments.dropFirst()))
+      let options = try Options(Array(arguments.dropFirst()))
       switch options.action {
       case .help: write(Options.help)
       case .version: write("einlass-sandbox \(Options.version)\n")

@@ -3,7 +3,9 @@ internal import Glibc
 extension FileLock {
   /// The id of a process that holds the lock; `nil` if this process cannot see it.
   public var holder: Int? {
-    guard let identity = FileStatus.of(descriptor)?.identity else { return nil }
+    guard ThisProcess.isListed, let identity = FileStatus.of(descriptor)?.identity else {
+      return nil
+    }
     let locks = unsafe open("/proc/locks", O_RDONLY | O_CLOEXEC)
     guard locks >= 0 else { return nil }
     defer { close(locks) }

@@ -1,9 +1,31 @@
+internal import CSystem
 internal import Glibc
 
 /// Programs and their paths.
 public enum Program {
-  /// The path of the running program; `nil` if the kernel does not report it.
-  public static var path: String? { resolved("/proc/self/exe") }
+  /// The words of the command line; the first one names the program. `nil` if the C library did not
+  /// hand them over.
+  ///
+  /// Swift's `CommandLine` reads procfs and is empty without it, as if there were no option. Invalid
+  /// UTF-8 is replaced.
+  public static var arguments: [String]? {
+    var words: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+    let count = unsafe Int(csystem_arguments(&words))
+    guard count > 0, let words = unsafe words else { return nil }
+    return unsafe UnsafeBufferPointer(start: words, count: count).compactMap {
+      unsafe $0.map { unsafe String(cString: $0) }
+    }
+  }
+
+  /// The path of the running program; `nil` if it cannot be told.
+  ///
+  /// Without procfs, the path by which the program was started is resolved. So the current directory
+  /// must still be the first one.
+  public static var path: String? {
+    if let path = resolved("/proc/self/exe") { return path }
+    guard let started = unsafe csystem_started_path() else { return nil }
+    return unsafe resolved(String(cString: started))
+  }
 
   /// Returns the absolute path of an existing file or folder without symbolic links; `nil` if there
   /// is none.

@@ -7,17 +7,19 @@ public enum ThisProcess {
 
   /// The executable of the parent process, as reported by the kernel; empty if it is not readable.
   public static let parentExecutable: String = {
-    var bytes = [UInt8](repeating: 0, count: 1024)
-    let count = unsafe readlink("/proc/\(getppid())/exe", &bytes, bytes.count)
-    return String(decoding: bytes[..<max(0, count)], as: UTF8.self)
+    isListed ? target("/proc/\(getppid())/exe") : ""
   }()
+
+  /// Whether `/proc` has this process under its id. Otherwise it is missing, or belongs to another
+  /// PID namespace, where an id means another process.
+  static let isListed = target("/proc/self") == "\(id)"
 
   /// Returns the names of the parent process, of its parent and so on, as they were started. A
   /// process may choose its own name.
   public static func ancestors(limit: Int) -> [String] {
     var names: [String] = []
     var process = getppid()
-    while process > 1, names.count < limit, let (name, parent) = named(process) {
+    while isListed, process > 1, names.count < limit, let (name, parent) = named(process) {
       names.append(name)
       process = parent
     }
@@ -38,6 +40,13 @@ public enum ThisProcess {
       separator: UInt8(ascii: "/"))
     let name = program?.last ?? stat[(start + 1)..<end]
     return (String(decoding: name, as: UTF8.self), parent)
+  }
+
+  /// Returns the text of a symbolic link; empty if it is not readable.
+  private static func target(_ link: String) -> String {
+    var bytes = [UInt8](repeating: 0, count: 1024)
+    let count = unsafe readlink(link, &bytes, bytes.count)
+    return String(decoding: bytes[..<max(0, count)], as: UTF8.self)
   }
 
   private static func file(_ name: String, of process: Int32) -> [UInt8]? {

@@ -22,7 +22,9 @@ import Testing
       "EinlassStorage", "EinlassRPC", "EinlassServer",
     ],
     "EinlassControl": ["EinlassJSON", "EinlassRPC", "EinlassSystem", "ArgumentParser"],
-    "EinlassSandbox": ["EinlassJSON", "EinlassCrypto", "FlyingFox", "FlyingSocks", "Foundation"],
+    "EinlassSandbox": [
+      "EinlassJSON", "EinlassCrypto", "EinlassSystem", "FlyingFox", "FlyingSocks", "Foundation",
+    ],
   ]
 
   /// Small modules of the toolchain, allowed in every target.
@@ -187,6 +189,17 @@ import Testing
   ) throws {
     for file in try SourceFile.all(in: Self.linked) where !exceptions.contains(file.name) {
       for (number, line) in try file.code(matching: pattern) {
+        Issue.record("\(file.path):\(number) \(line)")
+      }
+    }
+  }
+
+  @Test
+  func `Each program takes its arguments from Program.arguments, because CommandLine needs procfs`()
+    throws
+  {
+    for file in try SourceFile.all() {
+      for (number, line) in try file.code(matching: #"\bCommandLine\b"#) {
         Issue.record("\(file.path):\(number) \(line)")
       }
     }

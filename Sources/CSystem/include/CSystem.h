@@ -3,3 +3,4 @@
 #include "CSystemEvents.h"
 #include "CSystemFiles.h"
 #include "CSystemNetwork.h"
+#include "CSystemProgram.h"
