@@ -50,18 +50,12 @@ struct ConfigurationFile {
     _ options: ServerOptions, _ change: (inout ConfigurationFile) throws(Failure) -> Void
   ) throws(Failure) -> String {
     let path = try path(options)
-    do {
-      try PersonalFile.withFolderLocked(of: path) {
-        var file = try ConfigurationFile(options)
-        try change(&file)
-        try file.save(options)
-      }
-      return path
-    } catch let failure as Failure {
-      throw failure
-    } catch let error as FileError {
-      throw .unusable("\(error.path) \(error.explanation)")
-    } catch { throw .unusable("\(path) can't be written.") }
+    try withFolderLocked(of: path) {
+      var file = try ConfigurationFile(options)
+      try change(&file)
+      try file.save(options)
+    }
+    return path
   }
 
   /// Writes the file, after einlass has accepted it.
@@ -90,4 +84,13 @@ struct ConfigurationFile {
       throw error
     }
   }
+}
+
+/// Runs the body while no other `einlassctl` changes a file in the folder of this one.
+func withFolderLocked(of path: String, _ body: () throws -> Void) throws(Failure) {
+  do { try PersonalFile.withFolderLocked(of: path, body) } catch let failure as Failure {
+    throw failure
+  } catch let error as FileError {
+    throw .unusable("\(error.path) \(error.explanation)")
+  } catch { throw .unusable("\(path) can't be written.") }
 }

@@ -50,70 +50,98 @@ protocol SetupCommand: ServerCommand {
 
 extension SetupCommand {
   func run(with console: Console) throws(Failure) {
-    var record = try SetupRecord(server)
-    if setup.undo { try takeBack(&record, console) } else { try apply(&record, console) }
+    if setup.undo { try takeBack(console) } else { try apply(console) }
   }
 
-  private func apply(_ record: inout SetupRecord, _ console: Console) throws(Failure) {
+  private func apply(_ console: Console) throws(Failure) {
     let (settings, providers) = try plan(console)
-    var changes: [(before: [String], after: Setting)] = []
+    var changes: [(present: [String], after: Setting)] = []
     for setting in settings {
-      let before = try Self.values(of: setting.name)
-      if before != setting.values { changes.append((before, setting)) }
+      let present = try Self.values(of: setting.name)
+      if present != setting.values { changes.append((present, setting)) }
     }
     let granted = try console.granted(to: Self.program)
     let missing = providers.filter { provider in !granted.contains { sameBytes($0, provider) } }
     guard !changes.isEmpty || !missing.isEmpty else {
       return try console.report([:], ["\(Self.program) is set up already."])
     }
-    for (before, after) in changes { show(after.name, from: before, to: after.values) }
+    for (present, after) in changes { show(after.name, from: present, to: after.values) }
     for provider in missing {
       complain("access: \(Self.program) may use \(clean(provider)) accounts")
     }
     try console.confirm("Make these changes?", isAgreed: setup.yes)
-    // Recorded before the first change, so that an interrupted setup can be taken back.
-    for (before, after) in changes { record.add(after, before: before, of: Self.program) }
-    for provider in missing { record.addAccess(to: provider, of: Self.program) }
-    try record.save()
-    for (_, after) in changes { try Self.write(after) }
-    for provider in missing {
-      _ = try console.call(
-        "access.set",
-        [
-          "application": .string(Self.program), "provider": .string(provider), "state": "granted",
-        ])
+    try SetupRecord.edit(server) { record throws(Failure) in
+      for (present, after) in changes {
+        try requireUnchanged(after.name, since: present, or: after.values)
+        record.add(after, from: present, of: Self.program)
+      }
+      for provider in missing { record.addAccess(to: provider, of: Self.program) }
+      // Recorded before the first change, so that an interrupted setup can be taken back.
+      try record.save()
+      for (_, after) in changes { try Self.write(after) }
+      for provider in missing {
+        _ = try console.call(
+          "access.set",
+          [
+            "application": .string(Self.program), "provider": .string(provider),
+            "state": "granted",
+          ])
+      }
     }
     try console.report([:], ["\(Self.program) takes its tokens from einlass now."])
   }
 
-  private func takeBack(_ record: inout SetupRecord, _ console: Console) throws(Failure) {
-    let settings = record.settings(of: Self.program)
+  private func takeBack(_ console: Console) throws(Failure) {
+    let record = try SetupRecord(server)
     let providers = record.access(of: Self.program)
-    guard !settings.isEmpty || !providers.isEmpty else {
+    guard record.programs.contains(Self.program) else {
       return try console.report([:], ["\(Self.program) was not set up by einlassctl."])
     }
-    var changes: [Setting] = []
-    for (ours, before) in settings {
-      let present = try Self.values(of: ours.name)
-      if present == ours.values {
-        show(ours.name, from: present, to: before)
-        changes.append(Setting(name: ours.name, values: before))
-      } else if present != before {
-        complain("\(Self.place): \(clean(ours.name)) has changed since and stays")
+    var changes: [(present: [String], before: Setting)] = []
+    for change in record.changes(of: Self.program) {
+      let (name, present) = (change.ours.name, try Self.values(of: change.ours.name))
+      guard present != change.before else { continue }
+      if change.mayHaveLeft(present) {
+        show(name, from: present, to: change.before)
+        changes.append((present, Setting(name: name, values: change.before)))
+      } else {
+        complain("\(Self.place): \(clean(name)) has changed since and stays")
       }
     }
     for provider in providers {
       complain("access: \(Self.program) asks again for \(clean(provider))")
     }
     try console.confirm("Make these changes?", isAgreed: setup.yes)
-    for change in changes { try Self.write(change) }
-    for provider in providers {
-      _ = try console.call(
-        "access.reset", ["application": .string(Self.program), "provider": .string(provider)])
+    let shown = record.changes(of: Self.program)
+    try SetupRecord.edit(server) { record throws(Failure) in
+      // Another command may have taken it back meanwhile.
+      guard record.programs.contains(Self.program) else { return }
+      guard record.changes(of: Self.program) == shown,
+        record.access(of: Self.program) == providers
+      else { throw .changedMeanwhile("The setup of \(Self.program)") }
+      for (present, before) in changes {
+        try requireUnchanged(before.name, since: present, or: before.values)
+      }
+      for (_, before) in changes { try Self.write(before) }
+      for provider in providers {
+        _ = try console.call(
+          "access.reset",
+          ["application": .string(Self.program), "provider": .string(provider)])
+      }
+      record.remove(Self.program)
+      try record.save()
     }
-    record.remove(Self.program)
-    try record.save()
     try console.report([:], ["\(Self.program) no longer takes its tokens from einlass."])
+  }
+
+  /// Refuses values that the person has not been shown.
+  private func requireUnchanged(
+    _ name: String, since shown: [String], or values: [String]
+  ) throws(Failure) {
+    let present = try Self.values(of: name)
+    guard present == shown || present == values else {
+      throw .changedMeanwhile("\(Self.place): \(clean(name))")
+    }
   }
 
   private func show(_ name: String, from before: [String], to after: [String]) {
@@ -123,6 +151,12 @@ extension SetupCommand {
     complain("\(Self.place): \(clean(name))")
     complain("  before: \(text(before))")
     complain("  after:  \(text(after))")
+  }
+}
+
+extension Failure {
+  fileprivate static func changedMeanwhile(_ what: String) -> Failure {
+    .unusable("\(what) has changed meanwhile.", NextStep("Start the command again."))
   }
 }
 

@@ -12,7 +12,7 @@ extension Doctor {
     guard let record = try? SetupRecord(server) else { return [] }
     var findings: [Finding] = []
     for setup in Self.setups {
-      let ours = record.settings(of: setup.program).map(\.ours)
+      let ours = record.changes(of: setup.program).map(\.ours)
       // A program that is not installed, or a file that cannot be read, names no helper.
       let names = ((try? setup.present()) ?? []).filter { name in
         !ours.contains { sameBytes($0.name, name) }

@@ -10,6 +10,21 @@ extension JSONValue {
   }
 }
 
+/// A change of a setting by `einlassctl setup`.
+struct SetupChange: Equatable {
+  var ours: Setting
+  /// The values before the setup.
+  var before: [String]
+  /// The values of an earlier setup that this one has replaced.
+  var replaced: [String]?
+
+  /// Whether an interrupted setup or its taking back may have left these values: the first ones of
+  /// ours or of those before, because values are written one by one.
+  func mayHaveLeft(_ present: [String]) -> Bool {
+    ours.values.starts(with: present) || before.starts(with: present) || present == replaced
+  }
+}
+
 /// The changes that `einlassctl setup` has made, for `--undo`: the file `setup.json` beside the
 /// configuration file.
 ///
@@ -20,10 +35,7 @@ struct SetupRecord {
 
   /// Reads the file. A missing file is an empty record.
   init(_ options: ServerOptions) throws(Failure) {
-    guard let configuration = options.config ?? options.usualConfiguration else {
-      throw .usage("With --store the configuration file is needed too: --config PATH.")
-    }
-    path = SafeDirectory.split(configuration).parent + "/setup.json"
+    path = try Self.path(options)
     content = JSONObject()
     guard FileStatus.at(path) != nil else { return }
     let bytes: [UInt8]
@@ -36,34 +48,56 @@ struct SetupRecord {
     content = object
   }
 
+  private static func path(_ options: ServerOptions) throws(Failure) -> String {
+    guard let configuration = options.config ?? options.usualConfiguration else {
+      throw .usage("With --store the configuration file is needed too: --config PATH.")
+    }
+    return SafeDirectory.split(configuration).parent + "/setup.json"
+  }
+
+  /// Reads the record and changes it and the settings, while no other setup does.
+  static func edit(
+    _ options: ServerOptions, _ change: (inout SetupRecord) throws(Failure) -> Void
+  ) throws(Failure) {
+    try withFolderLocked(of: path(options)) {
+      var record = try SetupRecord(options)
+      try change(&record)
+    }
+  }
+
   /// The programs with a setup.
   var programs: [String] { content.members.map(\.name) }
 
-  /// Returns the settings of a program, each with its values before the setup.
-  func settings(of program: String) -> [(ours: Setting, before: [String])] {
+  /// Returns the changes of a program's settings.
+  func changes(of program: String) -> [SetupChange] {
     (content[program]?["settings"]?.array ?? []).compactMap { entry in
       guard let name = entry["name"]?.string, let values = entry["values"]?.strings,
         let before = entry["before"]?.strings
       else { return nil }
-      return (Setting(name: name, values: values), before)
+      return SetupChange(
+        ours: Setting(name: name, values: values), before: before,
+        replaced: entry["replaced"]?.strings)
     }
   }
 
   /// Returns the providers to which the setup gave the program access.
   func access(of program: String) -> [String] { content[program]?["access"]?.strings ?? [] }
 
-  /// Adds a setting. The oldest values before a setup stay.
-  mutating func add(_ setting: Setting, before: [String], of program: String) {
-    var entries = settings(of: program)
-    let former = entries.first { sameBytes($0.ours.name, setting.name) }
-    entries.removeAll { sameBytes($0.ours.name, setting.name) }
-    let isOurs = former.map { $0.ours.values == before } ?? false
-    entries.append((setting, isOurs ? former?.before ?? before : before))
-    put(entries, access(of: program), program)
+  /// Adds the change of a setting from its present values. The oldest values before a setup stay.
+  mutating func add(_ setting: Setting, from present: [String], of program: String) {
+    var changes = changes(of: program)
+    let former = changes.first { sameBytes($0.ours.name, setting.name) }
+    changes.removeAll { sameBytes($0.ours.name, setting.name) }
+    let isOurs = former?.mayHaveLeft(present) == true
+    changes.append(
+      SetupChange(
+        ours: setting, before: isOurs ? former?.before ?? present : present, replaced: present))
+    put(changes, access(of: program), program)
   }
 
   mutating func addAccess(to provider: String, of program: String) {
-    put(settings(of: program), access(of: program) + [provider], program)
+    let others = access(of: program).filter { !sameBytes($0, provider) }
+    put(changes(of: program), others + [provider], program)
   }
 
   mutating func remove(_ program: String) { content[program] = nil }
@@ -78,17 +112,16 @@ struct SetupRecord {
     } catch { throw .unusable("\(path) can't be written.") }
   }
 
-  private mutating func put(
-    _ settings: [(ours: Setting, before: [String])], _ access: [String], _ program: String
-  ) {
-    content[program] = [
-      "settings": .array(
-        settings.map { entry in
-          [
-            "name": .string(entry.ours.name), "values": JSONValue(entry.ours.values),
-            "before": JSONValue(entry.before),
-          ]
-        }), "access": JSONValue(access),
-    ]
+  private mutating func put(_ changes: [SetupChange], _ access: [String], _ program: String) {
+    let settings = changes.map { change in
+      JSONValue.object(
+        JSONObject(present: [
+          "name": .string(change.ours.name), "values": JSONValue(change.ours.values),
+          "before": JSONValue(change.before),
+          "replaced": change.replaced == change.before
+            ? nil : change.replaced.map { JSONValue($0) },
+        ]))
+    }
+    content[program] = ["settings": .array(settings), "access": JSONValue(access)]
   }
 }
