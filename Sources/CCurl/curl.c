@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "CCurl.h"
 
+#include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -103,6 +104,10 @@ CURLcode ccurl_set_opening(CURL *easy, curl_opensocket_callback value) {
   return table.easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, value);
 }
 
+CURLcode ccurl_set_beginning(CURL *easy, curl_prereq_callback value) {
+  return table.easy_setopt(easy, CURLOPT_PREREQFUNCTION, value);
+}
+
 size_t ccurl_address_bytes(const struct curl_sockaddr *address, unsigned char bytes[16]) {
   if (address->family == AF_INET && address->addrlen >= sizeof(struct sockaddr_in)) {
     memcpy(bytes, &((const struct sockaddr_in *)&address->addr)->sin_addr, 4);
@@ -114,6 +119,10 @@ size_t ccurl_address_bytes(const struct curl_sockaddr *address, unsigned char by
     return 16;
   }
   return 0;
+}
+
+size_t ccurl_text_address(const char *text, unsigned char bytes[16]) {
+  return inet_pton(AF_INET, text, bytes) == 1 ? 4 : inet_pton(AF_INET6, text, bytes) == 1 ? 16 : 0;
 }
 
 curl_socket_t ccurl_socket(const struct curl_sockaddr *address) {
@@ -128,6 +137,11 @@ long ccurl_get_long(CURL *easy, CURLINFO info) {
 curl_off_t ccurl_get_size(CURL *easy, CURLINFO info) {
   curl_off_t value = 0;
   return table.easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;
+}
+
+const char *ccurl_get_text(CURL *easy, CURLINFO info) {
+  const char *value = NULL;
+  return table.easy_getinfo(easy, info, &value) == CURLE_OK ? value : NULL;
 }
 
 struct curl_slist *ccurl_get_list(CURL *easy, CURLINFO info) {

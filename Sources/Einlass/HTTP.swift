@@ -21,8 +21,9 @@ public struct HTTPRequest: Sendable, Equatable {
   public var identity: ClientIdentity?
   /// The trust of the account in its own server.
   public var trust = ServerTrust()
-  /// Whether the server must have an address that the whole internet reaches. The address is checked
-  /// after the look-up of the name, before anything is sent to it; through a proxy it is not known.
+  /// Whether the server must have an address that the whole internet reaches, because a stranger may
+  /// have named it. The address is checked after the look-up of the name, before anything is sent to
+  /// it; through a proxy it is not known. The configuration can except hosts.
   public var needsPublicAddress = false
   /// The cookies to send, in libcurl's format, if the response's cookies are wanted; `nil` to
   /// neither send nor take cookies.
@@ -61,6 +62,9 @@ public struct HTTPResponse: Sendable, Equatable {
   /// The cookies after the response, in libcurl's format: a line each, in the form of a Netscape
   /// cookie file. Secrets.
   public var cookies: [String]
+  /// Whether the server has an address of this machine or of its network. Through a proxy its address
+  /// is not known and counts as public.
+  public var isFromInternalAddress = false
 
   public init(
     status: Int, headers: [HTTPRequest.Header] = [], body: [UInt8] = [], cookies: [String] = []

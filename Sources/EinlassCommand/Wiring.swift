@@ -51,7 +51,8 @@ struct Wiring {
     }
     let clock = options.isTest ? TestClock(startingAt: LiveEffects.now()) : nil
     var effects = LiveEffects.make(
-      caFile: configuration.caFile, proxy: configuration.proxy, clock: clock)
+      caFile: configuration.caFile, proxy: configuration.proxy,
+      internalHosts: configuration.internalHosts, clock: clock)
     effects.readAssertionFile = { path throws(Problem) in try Self.assertion(path) }
     var parts = Server.Parts(
       catalog: catalog, store: choice.store(keyCommand: configuration.keyCommand),

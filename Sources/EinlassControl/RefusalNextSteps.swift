@@ -240,6 +240,9 @@ extension Refusal {
         "--replace")
     case "unsafeURL" where data["detail"]?.string == "notServed":
       NextStep("Choose an account for it:", "services", "add", "ADDRESS", "PROVIDER")
+    case "unsafeURL" where data["detail"]?.string == "notPublic":
+      NextStep(
+        "If it is a server of your network, name it in internalHosts of the configuration file.")
     case "unsafeURL": NextStep("Use an https address.")
     case "accountExists":
       NextStep("Use the existing account, or start the command again with --replace.")

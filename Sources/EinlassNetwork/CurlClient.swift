@@ -16,13 +16,18 @@ public final class CurlClient: Sendable {
     /// The address of a proxy. `nil` follows the standard variables (`https_proxy`, `all_proxy`),
     /// "" means none. `no_proxy` applies in any case, and loopback addresses never use a proxy.
     public var proxy: String?
+    /// The hosts that a request may reach without a public address, although it needs one.
+    public var internalHosts: Set<String> = []
     /// The `User-Agent` header, because some providers reject requests without one.
     public var userAgent = "einlass"
     public var limits = TransferLimits()
 
-    public init(caFile: String? = nil, proxy: String? = nil) {
+    public init(
+      caFile: String? = nil, proxy: String? = nil, internalHosts: Set<String> = []
+    ) {
       self.caFile = caFile
       self.proxy = proxy
+      self.internalHosts = internalHosts
     }
   }
 

@@ -12,7 +12,7 @@ enum TransferFault: Error {
   case badAddress
   /// Plain http to another machine.
   case insecureAddress
-  /// The server has an address that is not public, and the request needs a public one.
+  /// The server has an address that is not public, and the request needs a public one: nothing was sent.
   case notPublic
   /// A header with characters that could start another header.
   case unsoundHeader
@@ -208,7 +208,7 @@ extension TransferFault {
     case .notPublic:
       Problem(
         .unsafeURL,
-        "\(host) is not a public server: its address belongs to this machine or to its network.",
+        "Another server names \(host), which has an address of this machine or of its network. Nothing was sent there.",
         detail: Problem.notPublic)
     case .unsoundHeader:
       NetworkCode.unknown.problem(

@@ -24,6 +24,8 @@ typealias CurlHandle = UnsafeMutableRawPointer
   private let request: HTTPRequest
   private let purpose: Purpose
   private let configuration: CurlClient.Configuration
+  /// The address of the proxy; `nil` for a direct connection.
+  private let proxy: String?
   /// The number of bytes of the request's body that libcurl has read.
   private var sentCount = 0
   private var handle: CurlHandle?
@@ -44,6 +46,7 @@ typealias CurlHandle = UnsafeMutableRawPointer
     self.request = request
     self.purpose = purpose
     self.configuration = configuration
+    proxy = ProxyChoice(configuration.proxy).proxy(for: request.address)
     answer = CurlAnswer(bodyLimit: request.responseLimitBytes, limits: configuration.limits)
   }
 
@@ -100,10 +103,14 @@ typealias CurlHandle = UnsafeMutableRawPointer
       return .failure(.curl(report))
     }
     let status = unsafe ccurl_get_long(handle, CURLINFO_RESPONSE_CODE)
-    return .success(
-      HTTPResponse(
-        status: status, headers: answer.headers, body: answer.body,
-        cookies: request.cookies == nil ? [] : unsafe cookies(in: handle)))
+    var response = HTTPResponse(
+      status: status, headers: answer.headers, body: answer.body,
+      cookies: request.cookies == nil ? [] : unsafe cookies(in: handle))
+    if proxy == nil, let address = unsafe ccurl_get_text(handle, CURLINFO_PRIMARY_IP) {
+      response.isFromInternalAddress = PublicAddress.isInternal(
+        AddressBlock.address(unsafe String(cString: address)))
+    }
+    return .success(response)
   }
 
   /// Returns the cookies in the jar of the transfer, a line each.
@@ -177,13 +184,9 @@ extension CurlTransfer {
       texts += [CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO].map { ($0, file) }
       texts += [CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH].map { ($0, "/etc/ssl/certs") }
     }
-    if request.needsPublicAddress {
-      texts += [(CURLOPT_PROXY, onlyProxy ?? ""), (CURLOPT_NOPROXY, "")]
+    texts += [(CURLOPT_PROXY, proxy ?? ""), (CURLOPT_NOPROXY, "")]
+    if request.needsPublicAddress, !configuration.internalHosts.contains(request.address.host) {
       try unsafe attachAddressCheck(handle)
-    } else if request.address.isLoopback {
-      texts.append((CURLOPT_PROXY, ""))
-    } else if let proxy = configuration.proxy {
-      texts.append((CURLOPT_PROXY, proxy))
     }
     for (option, value) in texts {
       try check(unsafe ccurl_set_text(handle, option, value))
@@ -278,22 +281,14 @@ extension CurlTransfer {
       })
   }
 
-  /// The proxy of a request to a public address, without the exceptions of `no_proxy`: they are hosts
-  /// of the own network.
-  private var onlyProxy: String? {
-    let variables = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
-    let proxy = configuration.proxy ?? variables.lazy.compactMap(Environment.value).first
-    return proxy == "" ? nil : proxy
-  }
-
-  /// Checks each address before libcurl connects to it. With a proxy the address would be that of the
-  /// proxy, because the proxy looks up the name.
+  /// Checks each address before libcurl connects to it, and that of an open connection before it is used
+  /// again, because another request may have opened it without the check. A proxy looks up names
+  /// itself, so only the host can be checked then.
   private func attachAddressCheck(_ handle: CurlHandle) throws(TransferFault) {
-    // Another request may have opened a connection to the same host without the check.
-    for option in [CURLOPT_FRESH_CONNECT, CURLOPT_FORBID_REUSE] {
-      try check(unsafe ccurl_set_long(handle, option, 1))
+    guard proxy == nil else {
+      guard PublicAddress.mayContain(host: request.address.host) else { throw .notPublic }
+      return
     }
-    guard onlyProxy == nil else { return }
     let myself = unsafe Unmanaged.passUnretained(self).toOpaque()
     try check(unsafe ccurl_set_pointer(handle, CURLOPT_OPENSOCKETDATA, myself))
     try check(
@@ -303,16 +298,26 @@ extension CurlTransfer {
         else { return CURL_SOCKET_BAD }
         return unsafe ccurl_socket(address)
       })
+    try check(unsafe ccurl_set_pointer(handle, CURLOPT_PREREQDATA, myself))
+    try check(
+      unsafe ccurl_set_beginning(handle) { transfer, address, _, _, _ in
+        guard let transfer = unsafe CurlTransfer.behind(transfer), let address = unsafe address,
+          unsafe transfer.mayUse(AddressBlock.address(String(cString: address)))
+        else { return CURL_PREREQFUNC_ABORT }
+        return CURL_PREREQFUNC_OK
+      })
   }
 
   private func mayConnect(to address: UnsafePointer<curl_sockaddr>) -> Bool {
     var bytes = [UInt8](repeating: 0, count: 16)
     let count = unsafe ccurl_address_bytes(address, &bytes)
-    guard PublicAddress.contains(Array(bytes.prefix(count))) else {
-      hasRefusedAddress = true
-      return false
-    }
-    return true
+    return mayUse(Array(bytes.prefix(count)))
+  }
+
+  private func mayUse(_ address: [UInt8]) -> Bool {
+    let isPublic = PublicAddress.contains(address)
+    if !isPublic { hasRefusedAddress = true }
+    return isPublic
   }
 
   private static func behind(_ pointer: UnsafeMutableRawPointer?) -> CurlTransfer? {

@@ -28,10 +28,13 @@ public enum LiveEffects {
 
   /// Returns effects with a client of these settings.
   public static func make(
-    caFile: String? = nil, proxy: String? = nil, clock: TestClock? = nil
+    caFile: String? = nil, proxy: String? = nil, internalHosts: Set<String> = [],
+    clock: TestClock? = nil
   ) -> Effects {
     make(
-      client: CurlClient(CurlClient.Configuration(caFile: caFile, proxy: proxy)), clock: clock)
+      client: CurlClient(
+        CurlClient.Configuration(caFile: caFile, proxy: proxy, internalHosts: internalHosts)),
+      clock: clock)
   }
 
   /// Returns the wall clock's time in whole seconds.

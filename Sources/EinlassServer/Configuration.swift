@@ -13,6 +13,8 @@ public struct Configuration: Sendable {
   /// A PEM file of certificate authorities to trust.
   public var caFile: String?
   public var proxy: String?
+  /// The hosts of the person's own network that documents of servers on the internet may name.
+  public var internalHosts: Set<String> = []
   /// The services and their accounts.
   public var services: [Service] = []
   /// The preferred accounts for folders.
@@ -64,6 +66,7 @@ public struct Configuration: Sendable {
       case "origins": origins = try Self.strings(member.value, "/origins")
       case "caFile": caFile = try Self.string(member.value, "/caFile")
       case "proxy": proxy = try Self.string(member.value, "/proxy")
+      case "internalHosts": internalHosts = try Self.hosts(member.value, "/internalHosts")
       case "services": services = try Self.services(member.value)
       case "folders": folders = try Self.folders(member.value)
       case "prompter": prompter = try Self.command(member.value, "/prompter")
@@ -83,10 +86,25 @@ public struct Configuration: Sendable {
       default:
         throw ConfigurationError(
           "/\(member.name)",
-          "one of applications, clientMetadata, origins, caFile, proxy, services, folders, prompter, store, keyCommand, users, access, audit as a name"
+          "one of applications, clientMetadata, origins, caFile, proxy, internalHosts, services, folders, prompter, store, keyCommand, users, access, audit as a name"
         )
       }
     }
+  }
+
+  /// Returns hosts, as an address spells them.
+  private static func hosts(
+    _ json: JSONValue, _ pointer: String
+  ) throws(ConfigurationError) -> Set<String> {
+    guard let hosts = json.strings else { throw ConfigurationError(pointer, "a list of hosts") }
+    for (index, host) in hosts.enumerated() {
+      guard let address = try? WebAddress.parse("https://" + host), sameBytes(address.host, host)
+      else {
+        throw ConfigurationError(
+          "\(pointer)/\(index)", "a host in lower case without a port, such as login.example.com")
+      }
+    }
+    return Set(hosts)
   }
 
   /// Returns the absolute path of a program and its arguments, at most 16 texts.

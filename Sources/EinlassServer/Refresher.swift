@@ -104,7 +104,9 @@ final class Refresher: Sendable {
       } catch {
         // The failure of an account that was signed out meanwhile concerns nobody.
         guard (try? engine()?.isSignedIn(request.account)) != false else { return }
-        let mayPass = error.isRetryable || error.reason == .networkFailure
+        // The network that a machine visits may give any name an address of its own.
+        let mayPass =
+          error.isRetryable || error.reason == .networkFailure || error.detail == Problem.notPublic
         // A retryable `reloginNeeded` comes from an empty 400 response. The next `credentials.get`
         // tries the same refresh token, or the person signs in.
         guard mayPass, error.reason != .reloginNeeded else {

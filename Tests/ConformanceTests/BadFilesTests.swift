@@ -125,6 +125,13 @@ import Testing
       "/applications/*/twitter/authentication"
     ),
     (#"{"origins": {"https://api.twitter.com": "http://example.org"}}"#, "loopback"),
+    (#"{"internalHosts": "a.example"}"#, "/internalHosts"),
+    (#"{"internalHosts": ["a.example", "B.example"]}"#, "/internalHosts/1"),
+    (#"{"internalHosts": ["a.example:443"]}"#, "/internalHosts/0"),
+    (#"{"internalHosts": ["https://a.example"]}"#, "/internalHosts/0"),
+    (#"{"internalHosts": ["*.example"]}"#, "/internalHosts/0"),
+    (#"{"internalHosts": ["a.example/"]}"#, "/internalHosts/0"),
+    (#"{"internalhosts": ["a.example"]}"#, "/internalhosts"),
     (#"{"folders": {}}"#, "/folders"), (#"{"folders": [7]}"#, "/folders/0"),
     (#"{"folders": [{"folder": "/a", "provider": "github"}]}"#, "/folders/0"),
     (

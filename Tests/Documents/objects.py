@@ -92,7 +92,7 @@ def scripted(value, world):
 
 
 KINDS = [
-    (lambda value: value.keys() & {"applications", "origins", "caFile", "proxy", "audit"} and "client" not in value, configuration),
+    (lambda value: value.keys() & {"applications", "origins", "caFile", "proxy", "internalHosts", "audit"} and "client" not in value, configuration),
     (lambda value: "providers" in value, providers),
     (lambda value: "client" in value, introduction),
     (lambda value: "kind" in value and "action" in value, scripted),

@@ -27,11 +27,35 @@ extension Network {
       "3fff:1000::1", "64:ff9b::808:808",
     ]
 
+    /// The addresses of this machine and of its network. Others of `refused` are unusual, and give their
+    /// servers no right.
+    static let inner = [
+      "0.0.0.0", "0.255.255.255", "10.0.0.0", "10.255.255.255", "100.64.0.0", "100.127.255.255",
+      "127.0.0.1", "127.255.255.255", "169.254.0.0",
+      "169.254.169.254", "172.16.0.0", "172.31.255.255", "192.168.0.0", "192.168.255.255",
+      "198.18.0.0", "198.19.255.255", "::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "fc00::1",
+      "fdff::1", "fe80::1", "febf::1",
+    ]
+
     private static func bytes(_ text: String) throws -> [UInt8] {
-      var bytes = [UInt8](repeating: 0, count: text.contains(":") ? 16 : 4)
-      let family = text.contains(":") ? AF_INET6 : AF_INET
-      try #require(inet_pton(family, text, &bytes) == 1)
+      let bytes = AddressBlock.address(text)
+      try #require(bytes.count == (text.contains(":") ? 16 : 4))
       return bytes
+    }
+
+    @Test(arguments: refused + accepted)
+    func `The addresses of the own network are a part of those that are not public`(
+      text: String
+    ) throws {
+      #expect(try PublicAddress.isInternal(Self.bytes(text)) == Self.inner.contains(text))
+    }
+
+    @Test func `Only the text of an address is one`() {
+      #expect(AddressBlock.address("10.0.0.5") == [10, 0, 0, 5])
+      #expect(AddressBlock.address("[fd00::1]") == [0xFD] + [UInt8](repeating: 0, count: 14) + [1])
+      for text in ["", "[", "[]", "10.0.0", "10.0.0.5:80", "login.example.com", "fd00::1%lo"] {
+        #expect(AddressBlock.address(text).isEmpty, "\(text)")
+      }
     }
 
     @Test(arguments: refused)
@@ -69,19 +93,33 @@ extension Network {
       #expect(try await server.events("request", at: "good").count == 1)
     }
 
-    @Test func `With a proxy even the hosts of no_proxy are asked for through the proxy`()
-      async throws
+    @Test func `A host that the configuration names needs no public address`() async throws {
+      let server = try await HostileServer.fresh()
+      var configuration = CurlClient.Configuration(caFile: server.caFile, proxy: "")
+      configuration.internalHosts = ["localhost"]
+      let client = CurlClient(configuration)
+      let admitted = Self.request(server.address("good", host: "localhost"))
+      #expect(try await client.send(admitted).isFromInternalAddress)
+      #expect(
+        await problem(Self.request(server.address("good")), by: client)?.detail == "notPublic")
+    }
+
+    @Test func `Behind a proxy a literal and a name without a dot are not asked for`() async throws
     {
       let server = try await HostileServer.fresh()
       let client = client(caFile: server.caFile, proxy: server.address("proxy", "").text)
-      setenv("no_proxy", "localhost", 1)
-      defer { unsetenv("no_proxy") }
-      let address = server.address("good", host: "localhost")
-      #expect(try await client.send(Self.request(address)).status == 200)
-      #expect(try await server.events("tunnel").map(\.host) == ["localhost"])
-      // Control: another request keeps to the exceptions.
-      _ = try await client.send(HTTPRequest(.get, address))
-      #expect(try await server.events("tunnel").count == 1)
+      for host in ["localhost", "10.0.0.5", "[fd00::1]", "127.0.0.1"] {
+        let request = Self.request(server.address("good", host: host))
+        #expect(await problem(request, by: client)?.detail == "notPublic")
+      }
+      #expect(try await server.events("tunnel").isEmpty)
+      // Control: the proxy is asked for a name with a dot. The address of the server is not known.
+      let named = Self.request(server.address("good", host: "good.example"))
+      #expect(await problem(named, by: client)?.detail != "notPublic")
+      #expect(try await server.events("tunnel").map(\.host) == ["good.example"])
+      let response = try await client.send(
+        HTTPRequest(.get, server.address("good", host: "localhost")))
+      #expect(!response.isFromInternalAddress)
     }
   }
 }

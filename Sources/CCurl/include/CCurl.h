@@ -40,15 +40,21 @@ CURLcode ccurl_set_bytes(CURL *easy, CURLoption option, const void *bytes, size_
 CURLcode ccurl_set_callback(CURL *easy, CURLoption option, curl_write_callback value);
 /// The callback gets the pointer of CURLOPT_OPENSOCKETDATA.
 CURLcode ccurl_set_opening(CURL *easy, curl_opensocket_callback value);
+/// The callback gets the pointer of CURLOPT_PREREQDATA, and the address of the connection as text.
+CURLcode ccurl_set_beginning(CURL *easy, curl_prereq_callback value);
 /// Returns the number of bytes of an IPv4 or IPv6 address, and writes them in network order; 0 for
 /// any other address.
 size_t ccurl_address_bytes(const struct curl_sockaddr *address, unsigned char bytes[16]);
+/// The same for an address as text.
+size_t ccurl_text_address(const char *text, unsigned char bytes[16]);
 /// Returns a socket for the address as libcurl itself opens it, or CURL_SOCKET_BAD.
 curl_socket_t ccurl_socket(const struct curl_sockaddr *address);
 /// Returns 0 if libcurl does not know the value.
 long ccurl_get_long(CURL *easy, CURLINFO info);
 /// Returns 0 if libcurl does not know the value.
 curl_off_t ccurl_get_size(CURL *easy, CURLINFO info);
+/// Returns NULL if libcurl does not know the value. The text lives as long as the handle.
+const char *ccurl_get_text(CURL *easy, CURLINFO info);
 
 // A list that the caller frees; NULL for an empty one.
 struct curl_slist *ccurl_get_list(CURL *easy, CURLINFO info);

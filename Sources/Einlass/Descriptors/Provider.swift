@@ -58,6 +58,9 @@ public struct Provider: Sendable, Equatable {
   private(set) var dynamicRegistration: DynamicRegistration?
   /// Whether the provider takes the address of a client ID metadata document as a client id.
   public let takesClientMetadata: Bool
+  /// Whether its servers must have public addresses. einlass writes it for an issuer that a resource on
+  /// the internet named; without it that resource could direct requests into the person's network.
+  let isPublicOnly: Bool
   /// In order of preference.
   private(set) var flows: [FlowDescriptor]
   /// The parameter for the language of the provider's page; `nil` if the page takes none.
@@ -113,8 +116,8 @@ public struct Provider: Sendable, Equatable {
 extension Provider {
   private static let members = [
     "id", "name", "aliases", "homepage", "setup", "hosts", "retired", "accounts", "version",
-    "registration", "dynamicRegistration", "clientMetadata", "locale", "permissions", "scopeNames",
-    "identity", "flows", "verify", "revoke", "errors", "like", "origins",
+    "registration", "dynamicRegistration", "clientMetadata", "publicOnly", "locale", "permissions",
+    "scopeNames", "identity", "flows", "verify", "revoke", "errors", "like", "origins",
   ]
 
   /// Reads a descriptor. Throws a fault with provider and JSON pointer.
@@ -149,6 +152,7 @@ extension Provider {
       try DynamicRegistration(name, in: reader)
     }
     takesClientMetadata = try reader.bool("clientMetadata", default: false)
+    isPublicOnly = try reader.bool("publicOnly", default: false)
     locale = try LocaleDescriptor("locale", in: reader)
     permissions = try PermissionsDescriptor("permissions", in: reader)
     scopeNames = try ScopeNames("scopeNames", in: reader)
@@ -234,7 +238,7 @@ extension Provider {
       isRetired: isRetired, hasOneAccount: hasOneAccount,
       registrationNeeds: registrationNeeds,
       dynamicRegistration: dynamicRegistration?.relocated(move),
-      takesClientMetadata: takesClientMetadata,
+      takesClientMetadata: takesClientMetadata, isPublicOnly: isPublicOnly,
       flows: flows.map { $0.relocated(move) },
       locale: locale, permissions: permissions, scopeNames: scopeNames,
       identity: identity?.relocated(move),
@@ -264,6 +268,14 @@ extension Provider {
     if let identity = flow.tokens?.identity { provider.identity = identity }
     if let revocation = flow.tokens?.revocation { provider.revocation = revocation }
     return provider
+  }
+
+  /// Returns a request to a server of this provider. Every request of a provider is made so.
+  func addressed(_ request: HTTPRequest) -> HTTPRequest {
+    var request = request
+    request.trust = trust
+    request.needsPublicAddress = isPublicOnly
+    return request
   }
 
   /// The origins that receive a flow's credentials, verification included. An account is bound to

@@ -27,8 +27,11 @@ extension Einlass {
   /// Finds the issuer of a resource's tokens. Reads the resource's metadata, then the authorization
   /// server's, unless the catalogue has a provider with this issuer.
   ///
-  /// Throws `unsafeURL` for an address that is neither https nor on this machine,
-  /// `invalidParameter` for an invalid challenge, `providerFailure` for missing or invalid
+  /// A resource with a public address leads only to servers with public addresses. A resource in the
+  /// person's own network may lead to others there.
+  ///
+  /// Throws `unsafeURL` for an address that is neither https nor on this machine, and for a server
+  /// that must be public and is not, `invalidParameter` for an invalid challenge, `providerFailure` for missing or invalid
   /// metadata, and `networkFailure`.
   ///
   /// - Parameters:
@@ -52,14 +55,14 @@ extension Einlass {
     let places =
       try challenge?.metadataAddress(of: resource).map { [$0] }
       ?? ResourceMetadata.addresses(of: resource)
-    let metadata = try await metadata(of: resource, at: places)
+    let (metadata, isInternal) = try await metadata(of: resource, at: places)
     let kind = flowKind ?? account.flatMap { tradedFlow(of: $0, for: metadata.resource) }
     return ProtectedResource(
       name: metadata.resource, scopes: challenge?.scopes ?? metadata.usualScopes,
       isStepUp: challenge?["error"].map { sameBytes($0, "insufficient_scope") } ?? false,
       issuer: try await issuer(
         among: metadata.authorizationServers,
-        requiringS256: kind == nil || kind == .authorizationCode))
+        requiringS256: kind == nil || kind == .authorizationCode, isPublicOnly: !isInternal))
   }
 
   /// Returns the flow of an account's token for a resource if an assertion was traded for it; `nil`
@@ -95,9 +98,10 @@ extension Einlass {
     } catch { return nil }
   }
 
+  /// Returns the metadata, and whether it came from a server in the person's own network.
   private func metadata(
     of resource: WebAddress, at places: [WebAddress]
-  ) async throws(Problem) -> ResourceMetadata {
+  ) async throws(Problem) -> (ResourceMetadata, isInternal: Bool) {
     for place in places {
       let response = try await effects.send(
         HTTPRequest(.get, place, responseLimitBytes: ServerMetadata.limitBytes))
@@ -112,7 +116,7 @@ extension Einlass {
       // A server with a page for every path answers with that page where it has no document.
       guard let document = try? JSONReader.read(response.body) else { continue }
       do throws(ResourceMetadata.Fault) {
-        return try ResourceMetadata(document, for: resource)
+        return (try ResourceMetadata(document, for: resource), response.isFromInternalAddress)
       } catch { throw .undescribed(.resource, at: resource, error.sentence) }
     }
     throw .undescribed(.resource, at: resource, "there is no such document")
@@ -120,7 +124,7 @@ extension Einlass {
 
   /// Returns the first server in the catalogue, otherwise the first with valid metadata.
   private func issuer(
-    among servers: [WebAddress], requiringS256: Bool
+    among servers: [WebAddress], requiringS256: Bool, isPublicOnly: Bool
   ) async throws(Problem) -> ProtectedResource.Issuer {
     let servers = servers.prefix(Self.serverLimit)
     var problem: Problem?
@@ -136,6 +140,7 @@ extension Einlass {
         let id = catalog.freeID(for: server)
         var request = AddProviderRequest(.issuer(server.text), id: id)
         request.requiresS256 = requiringS256
+        request.isPublicOnly = isPublicOnly
         return .new(try await descriptor(of: request))
       } catch {
         guard error.reason != .cancelled else { throw error }

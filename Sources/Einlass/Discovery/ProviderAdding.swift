@@ -18,6 +18,8 @@ public struct AddProviderRequest: Sendable {
   public var name: String?
   /// Whether the issuer must announce PKCE with S256, because a protected resource chose it.
   var requiresS256 = false
+  /// Whether the issuer must have a public address, because a resource on the internet named it.
+  var isPublicOnly = false
 
   public init(_ source: Source, id: String? = nil, name: String? = nil) {
     self.source = source
@@ -57,7 +59,8 @@ extension Einlass {
     var problem = Problem.undescribed(.issuer, at: issuer, "there is no such document")
     while let place = places.popFirst() {
       let found: ServerMetadata?
-      do throws(Problem) { found = try await metadata(of: text, at: place, issuer) } catch {
+      do throws(Problem) { found = try await metadata(of: text, at: place, issuer, request) } catch
+      {
         guard error.isRetryable, error.reason == .providerFailure else { throw error }
         problem = error
         continue
@@ -68,12 +71,14 @@ extension Einlass {
       }
       // Some servers name an endpoint only in another document.
       while metadata.isIncomplete, let other = places.popFirst() {
-        if let more = try? await self.metadata(of: text, at: other, issuer) {
+        if let more = try? await self.metadata(of: text, at: other, issuer, request) {
           metadata.complete(from: more)
         }
       }
-      return metadata.descriptor(
+      var descriptor = metadata.descriptor(
         id: request.id ?? issuer.providerID, name: request.name ?? issuer.host)
+      if request.isPublicOnly { descriptor["publicOnly"] = true }
+      return descriptor
     }
     throw problem
   }
@@ -81,10 +86,11 @@ extension Einlass {
   /// Returns the issuer's metadata at an address; `nil` if there is none. Throws a retryable
   /// `providerFailure` if the server cannot answer now.
   private func metadata(
-    of text: String, at place: WebAddress, _ issuer: WebAddress
+    of text: String, at place: WebAddress, _ issuer: WebAddress, _ request: AddProviderRequest
   ) async throws(Problem) -> ServerMetadata? {
-    let response = try await effects.send(
-      HTTPRequest(.get, place, responseLimitBytes: ServerMetadata.limitBytes))
+    var question = HTTPRequest(.get, place, responseLimitBytes: ServerMetadata.limitBytes)
+    question.needsPublicAddress = request.isPublicOnly
+    let response = try await effects.send(question)
     guard response.isSuccess else {
       guard response.status < 500, response.status != 429 else {
         throw .undescribed(

@@ -72,8 +72,7 @@ struct Exchange {
   private func respond(
     _ request: HTTPRequest, at step: Step
   ) async throws(Problem) -> (exchange: (HTTPRequest, HTTPResponse), wantsAnother: Bool) {
-    var request = request
-    request.trust = provider.trust
+    let request = provider.addressed(request)
     let isProven = [.token, .deviceToken, .renew].contains(step) || request.isBound
     let proof = isProven ? proof : nil
     let response = try await effects.send(proof?.proving(request, effects: effects) ?? request)

@@ -87,9 +87,10 @@ struct AutomaticRegistration {
     to offer: DynamicRegistration, _ redirect: String?, _ grantTypes: [String]
   ) async throws(Problem) -> HTTPResponse {
     try await effects.send(
-      offer.request(
-        name: cleaned(applicationName, limitBytes: 128), redirect: redirect, grantTypes: grantTypes)
-    )
+      provider.addressed(
+        offer.request(
+          name: cleaned(applicationName, limitBytes: 128), redirect: redirect,
+          grantTypes: grantTypes)))
   }
 
   /// Returns a replacement for a forgotten registration, possibly one that another request has

@@ -23,7 +23,7 @@ func authPerform(_ server: Server) -> Method {
       reasons: [
         "noSystemAccount", "accessNotGranted", "userCanceledAccountSelection", "accountBanned",
         "reloginNeeded", "notIssuedToThisClient", "unknownAccount", "invalidChoice",
-        "bindingMismatch",
+        "bindingMismatch", "unsafeURL",
       ] + flowReasons + signInReasons),
     .task { params, call async throws(RPCError) in
       let request = server.performRequest(params, of: server.session.frontEnd)

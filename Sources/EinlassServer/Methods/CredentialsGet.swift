@@ -17,7 +17,7 @@ func credentialsGet(_ server: Server) -> Method {
       ]),
       reasons: retrievalReasons + [
         "accountBanned", "flowNotSupported", "throttled", "tokenNotSaved", "networkFailure",
-        "providerFailure", "verificationFailed",
+        "providerFailure", "verificationFailed", "unsafeURL",
       ]),
     .taskUnlessReady(
       { params, _ throws(RPCError) in

@@ -28,7 +28,7 @@ func verify(_ server: Server) -> Method {
       reasons: [
         "unknownProvider", "unknownAccount", "authenticatorUnconfigured", "accessNotGranted",
         "flowNotSupported", "networkFailure", "providerFailure", "throttled", "accountStoreFailure",
-        "reloginNeeded", "notIssuedToThisClient", "bindingMismatch", "cancelled",
+        "reloginNeeded", "notIssuedToThisClient", "bindingMismatch", "unsafeURL", "cancelled",
       ]),
     .task { params, _ async throws(RPCError) in
       let account = params[.verifiedAccount].map(VerifyRequest.Subject.account)

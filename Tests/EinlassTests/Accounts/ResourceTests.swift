@@ -55,6 +55,31 @@ import Testing
     #expect(script.log == Self.found)
   }
 
+  @Test(arguments: [false, true])
+  func `Only a resource in the own network leads into it`(isInternal: Bool) async throws {
+    var answer = HTTPResponse(status: 200, body: Array(Self.metadata.utf8))
+    answer.isFromInternalAddress = isInternal
+    let script = Script([.answer(answer), .json(Self.server)])
+    let resource = try await Sample.engine(script).protectedResource(at: Self.address)
+    guard case .new(let descriptor) = resource.issuer else {
+      Issue.record("\(resource.issuer)")
+      return
+    }
+    #expect(script.requests.map(\.needsPublicAddress) == [false, !isInternal, !isInternal])
+    let text = JSONValue.object(["providers": [descriptor]]).bytes()
+    let provider = try ProviderCatalog(json: text).provider("as.example")
+    #expect(provider.isPublicOnly == !isInternal)
+    #expect(provider.relocated { $0 }.isPublicOnly == !isInternal)
+    #expect(provider.renamed(id: "a", name: "A").isPublicOnly == !isInternal)
+    let request = try provider.addressed(HTTPRequest(.get, WebAddress.parse("https://as.example")))
+    #expect(request.needsPublicAddress == !isInternal)
+    // The person adds the same issuer.
+    let added = Script([.json(Self.server)])
+    let own = try await Sample.engine(added).descriptor(
+      of: AddProviderRequest(.issuer("https://as.example")))
+    #expect(own["publicOnly"] == nil && added.requests.allSatisfy { !$0.needsPublicAddress })
+  }
+
   @Test(arguments: [(429, true), (503, true), (404, false)])
   func `A resource that is busy is one to ask again later`(status: Int, isRetryable: Bool)
     async throws

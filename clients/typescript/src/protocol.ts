@@ -3060,7 +3060,7 @@ export const nextSteps: Readonly<Record<string, string>> = {
   bindingMismatch:
     "Use the configuration of the account's sign-in, or store the registration again (einlassctl providers configure PROVIDER), or add the account again (einlassctl accounts add --replace).",
   unsafeURL:
-    "Use an https address. If no provider serves it, choose an account for it (einlassctl services add ADDRESS PROVIDER).",
+    "Use an https address. If no provider serves it, choose an account for it (einlassctl services add ADDRESS PROVIDER). If a server of the own network is not public, name it in internalHosts of the configuration file.",
   accountExists:
     "Use the stored account, or add it with \"replace\": true (einlassctl accounts add --replace).",
   invalidCredential:
