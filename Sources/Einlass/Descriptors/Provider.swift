@@ -135,11 +135,7 @@ extension Provider {
     name = try reader.name("name")
     aliases = try Self.aliases(beside: id, in: reader)
     homepage = try reader.optional("homepage", reader.address)?.text
-    let setup = try reader.object("setup", members: ["documentation", "redirect", "notes"])
-    self.setup = try Setup(
-      documentation: setup.address("documentation").text,
-      redirect: setup.optional("redirect", setup.shown),
-      notes: setup.optional("notes", setup.shown))
+    setup = try Setup("setup", in: reader)
     hosts = try reader.hosts("hosts")
     isRetired = try reader.bool("retired", default: false)
     hasOneAccount = try reader.word("accounts", AccountCount.self) == .one
@@ -344,6 +340,15 @@ extension Provider {
   private var requests: [RequestTemplate] {
     [identity?.request, identity?.emails?.request, revocation, verification?.request]
       .compactMap(\.self)
+  }
+}
+
+extension Provider.Setup {
+  fileprivate init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
+    let reader = try reader.object(name, members: ["documentation", "redirect", "notes"])
+    documentation = try reader.address("documentation").text
+    redirect = try reader.optional("redirect", reader.shown)
+    notes = try reader.optional("notes", reader.shown)
   }
 }
 
