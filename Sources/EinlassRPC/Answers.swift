@@ -64,7 +64,7 @@ extension Peer {
 
   /// Writes one message. Content over the limit is shortened.
   private func write(_ outcome: Outcome, id: RequestID?, of method: MethodDescriptor? = nil) {
-    output.append { bytes in
+    output.append(isAnswer: true) { bytes in
       let start = bytes.count
       outcome.append(id: id, to: &bytes)
       let count = bytes.count - start
@@ -83,7 +83,7 @@ extension Peer {
     var bytes: [UInt8] = []
     outcome.append(id: id, to: &bytes)
     guard let message = batch.fill(index, bytes) else { return }
-    output.append { $0.append(contentsOf: message) }
+    output.append(isAnswer: true) { $0.append(contentsOf: message) }
   }
 
   private func trace(_ ticket: RequestTable.Ticket, _ outcome: Outcome) {

@@ -14,7 +14,7 @@ extension Peer {
   /// Dispatches one message. Each request in it is answered now or later.
   func dispatch(_ message: Message) -> Ending? {
     guard case .batch(let entries) = message else { return dispatch(message, place: .line) }
-    let batch = Batch(count: entries.count(where: \.isAnswered))
+    let batch = Batch(count: entries.count(where: \.isAnswered), countingIn: heldBytes)
     var ending: Ending?
     var index = 0
     for entry in entries {
@@ -43,7 +43,12 @@ extension Peer {
       let isExit = method?.lifecycle == .exit
       let admission = isExit ? Admission() : try admit(request.id)
       guard let method else { throw unknownMethod(request.method) }
-      if case .batch = place, !method.descriptor.isBatchable { throw RPCError(.notBatchable) }
+      if case .batch = place {
+        guard method.descriptor.isBatchable else { throw RPCError(.notBatchable) }
+        guard heldBytes.withLock({ $0 }) <= options.heldAnswerBytes else {
+          throw RPCError(.overloaded)
+        }
+      }
       if request.hasPositionalParams { throw RPCError(.positionalParams) }
       try method.descriptor.validate(request.params, components: options.components)
       var request = request

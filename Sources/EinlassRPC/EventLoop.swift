@@ -279,7 +279,7 @@ extension EventLoop {
     guard exitCode == 0, stage != .silent else { return false }
     if status.isLost {
       lose("stdout is lost", exitCode: 1)
-    } else if status.pendingCount > Limits.hardOutputBytes {
+    } else if status.pendingNotificationCount > Limits.hardOutputBytes {
       lose("the client stopped reading", exitCode: 75)
     } else {
       return false

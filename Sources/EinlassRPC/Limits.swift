@@ -26,7 +26,8 @@ public enum Limits {
   static let unansweredBytes = 8 << 20
   /// The bytes of pending output above which no input is read.
   static let softOutputBytes = 1 << 20
-  /// The bytes of pending output at which the connection ends.
+  /// The bytes of pending notifications above which the connection ends. Answers do not count,
+  /// because the admission of requests limits them.
   static let hardOutputBytes = 16 << 20
   /// The bytes of pending output above which a write is tried first.
   static let flushBytes = 256 << 10

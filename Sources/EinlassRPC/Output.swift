@@ -9,6 +9,8 @@ final class Output: Sendable {
   struct Status {
     /// The number of bytes not yet written.
     var pendingCount: Int
+    /// The number of these bytes that are not answers; the written ones count as notifications.
+    var pendingNotificationCount: Int
     /// The number of bytes written since the start. It grows as long as the client reads.
     var writtenCount: Int
     /// Whether a write failed because the client no longer reads.
@@ -25,6 +27,8 @@ final class Output: Sendable {
     /// The index of the first unwritten byte in `buffer`.
     var start = 0
     var writtenCount = 0
+    /// The number of pending bytes of answers, at most.
+    var answerCount = 0
     var isLost = false
     /// Whether appended bytes are dropped.
     var isDiscarding = false
@@ -37,6 +41,7 @@ final class Output: Sendable {
         case .bytes(let count):
           start += count
           writtenCount += count
+          answerCount = min(answerCount, pendingCount)
         case .wouldWait, .end:
           return compact()
         case .failed:
@@ -59,6 +64,7 @@ final class Output: Sendable {
     mutating func discard() {
       if buffer.capacity > 1 << 19 { buffer = [] } else { buffer.removeAll(keepingCapacity: true) }
       start = 0
+      answerCount = 0
     }
   }
 
@@ -70,15 +76,14 @@ final class Output: Sendable {
   /// Frames the messages from now on.
   func frame(by framing: Framing) { state.withLock { $0.framing = framing } }
 
-  /// Appends the message that the closure appends, and returns the number of pending bytes.
-  @discardableResult
-  func append(_ body: (inout [UInt8]) -> Void) -> Int {
+  /// Appends the message that the closure appends.
+  func append(isAnswer: Bool, _ body: (inout [UInt8]) -> Void) {
     state.withLock { state in
-      guard state.descriptor != nil, !state.isDiscarding else { return 0 }
+      guard state.descriptor != nil, !state.isDiscarding else { return }
       let start = state.buffer.count
       body(&state.buffer)
       state.framing.close(&state.buffer, from: start)
-      return state.pendingCount
+      if isAnswer { state.answerCount += state.buffer.count - start }
     }
   }
 
@@ -88,7 +93,9 @@ final class Output: Sendable {
     state.withLock { state in
       state.write()
       return Status(
-        pendingCount: state.pendingCount, writtenCount: state.writtenCount, isLost: state.isLost)
+        pendingCount: state.pendingCount,
+        pendingNotificationCount: state.pendingCount - state.answerCount,
+        writtenCount: state.writtenCount, isLost: state.isLost)
     }
   }
 

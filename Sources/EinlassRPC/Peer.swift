@@ -30,6 +30,9 @@ public final class Peer: Sendable {
     /// Runs on the event loop's thread before the requests of a read are dispatched. It starts the
     /// state that these requests share.
     public var willTakeRequests: @Sendable () -> Void = {}
+    /// The bytes of answers that wait for the rest of their batches. Above it the requests of batches
+    /// are refused as `overloaded`.
+    public var heldAnswerBytes = 32 << 20
     /// The time without any read by the client after which a connection with a full output ends.
     public var stallLimit: Duration = .seconds(30)
     /// The time for cancelled requests to answer at the end of the connection. It is also the time
@@ -54,6 +57,8 @@ public final class Peer: Sendable {
   /// The unanswered requests. The lock is held while an answer is appended, never while a handler
   /// runs.
   let requests = Lock(RequestTable())
+  /// The bytes of answers that wait for the rest of their batch.
+  let heldBytes = Lock(0)
   /// The task threads, shared by all connections of the process, so that an idle thread of an ended
   /// connection serves the next one.
   let threads = Peer.taskThreads
@@ -126,7 +131,7 @@ extension Peer {
       return false
     }
     traceNotification(method, params)
-    output.append { $0.append(contentsOf: bytes) }
+    output.append(isAnswer: false) { $0.append(contentsOf: bytes) }
     flush()
     return true
   }

@@ -264,6 +264,36 @@ struct EndTests {
     }
   }
 
+  @Test(
+    "Beside answers, 16 MiB of notifications do not end the connection, and more do")
+  func hardLimit() async throws {
+    let isLast = DispatchSemaphore(value: 0)
+    let methods = [
+      large(1 << 20),
+      Method(
+        MethodDescriptor("last", .immediate, "", result: .any),
+        .immediate { _, _, _ in
+          isLast.signal()
+          return "done"
+        }),
+    ]
+    var options = Peer.Options()
+    options.stallLimit = .seconds(3600)
+    try await Session.with(methods, options) { session in
+      let requests = (10..<12).map { #"{"jsonrpc":"2.0","id":\#($0),"method":"large"},"# }
+      try session.send(
+        "[" + requests.joined() + #"{"jsonrpc":"2.0","id":1,"method":"last"}]"# + "\n")
+      #expect(isLast.wait(timeout: .now() + 60) == .success)
+      try session.awaitTurn()
+      let frame = #"{"jsonrpc":"2.0","method":"n","params":{"text":""}}"# + "\n"
+      let text = JSONValue.string(String(repeating: "x", count: (32 << 10) - frame.utf8.count))
+      for _ in 0..<512 { session.peer.notify("n", ["text": text]) }
+      try session.awaitTurn()
+      session.peer.notify("n", [:])
+      #expect(try session.exitCode() == 75)
+    }
+  }
+
   @Test("No further input is read while the output is full")
   func stopsReading() async throws {
     let count = Lock(0)

@@ -101,3 +101,12 @@ func storing(at gate: Gate) -> Method {
       return "stored"
     })
 }
+
+/// Returns a method whose answers to ids of two digits have this number of bytes.
+func large(_ byteCount: Int) -> Method {
+  let frame = #"{"jsonrpc":"2.0","id":10,"result":""}"#
+  let text = String(repeating: "x", count: byteCount - frame.utf8.count)
+  return Method(
+    MethodDescriptor("large", .immediate, "", result: .any, isLineLimited: false),
+    .immediate { _, _, _ in .string(text) })
+}

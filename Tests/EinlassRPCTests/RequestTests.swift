@@ -208,6 +208,30 @@ struct RequestTests {
     }
   }
 
+  @Test(
+    "Answers wait for the rest of their batches up to a limit; above it batches are overloaded")
+  func heldAnswers() async throws {
+    let gate = Gate()
+    var options = Peer.Options()
+    #expect(options.heldAnswerBytes == 32 << 20)
+    options.heldAnswerBytes = 32 << 10
+    try await Session.with([waiting(at: gate), large(1 << 10)], options) { session in
+      func requests(_ ids: ClosedRange<Int>) -> String {
+        ids.map { #"{"jsonrpc":"2.0","id":\#($0),"method":"large"}"# }.joined(separator: ",")
+      }
+      try session.send(#"[{"jsonrpc":"2.0","id":1,"method":"wait"},\#(requests(10...40))]"# + "\n")
+      try gate.awaitArrivals()
+      for _ in 1...2 {
+        try session.send("[\(requests(80...82))]\n")
+        let answers = try #require(try session.message()?.array)
+        #expect(answers.map { $0["result"] != nil } == [true, true, false])
+        #expect(answers.last?["error"]?["data"] == ["reason": "overloaded", "retryable": true])
+      }
+      try session.send(requests(80...80) + "\n")
+      #expect(try session.message()?["result"] != nil)
+    }
+  }
+
   @Test("64 flows run; one more is refused until one has ended")
   func flows() async throws {
     let gate = Gate()

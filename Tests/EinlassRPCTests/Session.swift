@@ -74,6 +74,17 @@ final class Session: @unchecked Sendable {
     try send(JSONValue.object(JSONObject(present: members)).text + "\n")
   }
 
+  /// Waits until the event loop has looked at everything that happened before.
+  func awaitTurn() throws {
+    let (bell, hasRung) = (Pipe(), DispatchSemaphore(value: 0))
+    peer.watch(bell.fileHandleForReading.fileDescriptor) {
+      _ = bell.fileHandleForReading.availableData
+      hasRung.signal()
+    }
+    try bell.fileHandleForWriting.write(contentsOf: Data([1]))
+    guard hasRung.wait(timeout: .now() + 60) == .success else { throw Silence() }
+  }
+
   func closeInput() { try? toPeer.close() }
   func closeOutput() { try? fromPeer.close() }
 
