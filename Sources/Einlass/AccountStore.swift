@@ -150,6 +150,10 @@ public struct AccountStore: Sendable {
     /// stored in their place too.
     public var isRefusal: Bool
     public var edit: Edit?
+    /// The refusals of credentials of the basis by services. Refusals that have ended at `time` are
+    /// removed.
+    public var serviceRefusals: [ServiceRefusal] = []
+    public var time: UnixTime = 0
 
     public init(
       basis: [StoredCredential], credential: StoredCredential? = nil, isRefusal: Bool = false,

@@ -33,6 +33,7 @@ struct MigrationTests {
     let newTables = [
       "preference", "registration", "change", "login_refusal", "server_setting", "user",
       "user_identity", "user_password", "current_user", "pending_credential",
+      "service_refusal",
     ]
     for table in newTables { first.columns[table] = nil }
     let location = StoreLocation(directory: home.directory, keyDirectory: home.keyDirectory)
@@ -158,7 +159,7 @@ struct MigrationTests {
     try #require(older > 0)
     let tool = SQLiteTool(path: home.database)
     try tool.run(
-      "\(StoreHome.withoutUsers); \(StoreHome.withoutAccountGrants); \(StoreHome.withoutReports); ALTER TABLE server_setting DROP COLUMN digest; PRAGMA user_version = \(older)"
+      "\(StoreHome.withoutServiceRefusals); \(StoreHome.withoutUsers); \(StoreHome.withoutAccountGrants); \(StoreHome.withoutReports); ALTER TABLE server_setting DROP COLUMN digest; PRAGMA user_version = \(older)"
     )
     let account = try #require(try home.store().snapshot(.usual).accounts.first)
     #expect(account.subject == "17" && !account.isReported && !account.isEmailVerified)

@@ -47,6 +47,11 @@ public struct Account: Sendable, Equatable {
   public var preferredBy: [String]
   /// The protected resources with a credential of their own. RFC 8707.
   public var resources: [String] = []
+  /// The refusals of its credentials by services, ended ones included.
+  public var serviceRefusals: [ServiceRefusal] = []
+  /// The protected resources whose credential was refused and has no refresh token; empty for none
+  /// in particular.
+  public var refusedResources: [String] = []
   /// Whether the provider says that it has verified `email`.
   public var isEmailVerified = false
   /// `ProviderCatalog.reporter` of the provider that has named `subject` to einlass; 0 if none has. A

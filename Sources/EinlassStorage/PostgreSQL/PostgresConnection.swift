@@ -206,6 +206,12 @@ extension PostgresConnection {
       guard case .integer(let schema) = row[4], schema <= newest else {
         throw PostgresProblem.tooNew(path, row[4].number ?? 0, newest)
       }
+      guard schema == newest else {
+        rollBack()
+        guard triesLeft > 0 else { throw PostgresProblem.olderTables(path) }
+        try updateTables()
+        return try begin(kind, triesLeft: triesLeft - 1)
+      }
       known[Meta.selection] = [Array(row[..<4])]
       if kind == .read {
         known[Self.lastChangeSelection] = [[row[5]]]

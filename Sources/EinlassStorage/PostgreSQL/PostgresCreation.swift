@@ -36,7 +36,7 @@ struct PostgresCreation {
     filledBy fill: (any Database) throws(Problem) -> Result
   ) throws(Problem) -> Result {
     do throws(Problem) {
-      try makeTables()
+      try connection.makeTables()
       guard try connection.first(Meta.selection, read: { _ in true }) == nil else {
         throw Problem.store(
           .refused, "There is a store at \(connection.path) already. Name another place.",
@@ -58,41 +58,10 @@ struct PostgresCreation {
     }
   }
 
-  /// Begins a transaction, and makes the tables in it unless an operator has made them.
-  private func makeTables() throws(Problem) {
-    let schema = connection.address.schema
-    // The lock keeps two machines from making the same tables at once. The statements after it must
-    // see the tables that the other machine has made, whatever isolation the role has.
-    try connection.run(
-      script: """
-        \(PostgresConnection.beginning); SELECT pg_advisory_xact_lock(hashtext('\(schema)'))
-        """)
-    let encoding = try connection.first("SELECT current_setting('server_encoding')") {
-      row throws(Problem) in try row.text(0)
-    }
-    guard ["UTF8", "SQL_ASCII"].contains(encoding) else {
-      throw .store(
-        .refused,
-        "The database of the account store \(connection.path) has the encoding \(encoding ?? "unknown"), which lacks letters of names. Make another one with createdb --encoding=UTF8 --template=template0.",
-        path: connection.path)
-    }
-    // Not by to_regnamespace, because a session may remember that there was no such schema.
-    let found = try connection.first(
-      """
-      SELECT EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = n.oid AND relname = 'meta')
-      FROM pg_namespace AS n WHERE nspname = ?1
-      """, .text(schema)
-    ) { row throws(Problem) in try row.integer(0) != 0 }
-    // The right to make a schema is needed only without one.
-    if found == nil { try connection.run(script: "CREATE SCHEMA \"\(schema)\"") }
-    try connection.run(script: "SET LOCAL search_path TO \"\(schema)\"")
-    if found != true { try connection.run(script: PostgresSchema.tables) }
-  }
-
   private func fill(
     _ store: String, _ slot: KeySource.NewSlot, _ keyFile: KeyFile?
   ) throws(Problem) {
-    try makeTables()
+    try connection.makeTables()
     try connection.run(
       """
       INSERT INTO meta (id, schema, store, revision, key_id, encryptions) VALUES (1, ?1, ?2, 0, ?3, 0)
@@ -111,5 +80,52 @@ struct PostgresCreation {
       throw .storeLocked(path: connection.path)
     }
     try connection.commit(announcing: 0)
+  }
+}
+
+extension PostgresConnection {
+  /// Brings a store of an older program to the newest version. The tables may be there already,
+  /// because an operator has made them.
+  func updateTables() throws(Problem) {
+    do throws(Problem) {
+      try makeTables()
+      try run(script: PostgresSchema.newVersion)
+      try commit(announcing: nil)
+    } catch {
+      rollBack()
+      guard error.detail == Problem.StoreDetail.permissions.rawValue else { throw error }
+      throw PostgresProblem.olderTables(path)
+    }
+  }
+
+  /// Begins a transaction, and makes the tables in it unless they are there.
+  fileprivate func makeTables() throws(Problem) {
+    let schema = address.schema
+    // The lock keeps two machines from making the same tables at once. The statements after it must
+    // see the tables that the other machine has made, whatever isolation the role has.
+    try run(
+      script: """
+        \(Self.beginning); SELECT pg_advisory_xact_lock(hashtext('\(schema)'))
+        """)
+    let encoding = try first("SELECT current_setting('server_encoding')") {
+      row throws(Problem) in try row.text(0)
+    }
+    guard ["UTF8", "SQL_ASCII"].contains(encoding) else {
+      throw .store(
+        .refused,
+        "The database of the account store \(path) has the encoding \(encoding ?? "unknown"), which lacks letters of names. Make another one with createdb --encoding=UTF8 --template=template0.",
+        path: path)
+    }
+    // Not by to_regnamespace, because a session may remember that there was no such schema.
+    let found = try first(
+      """
+      SELECT EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = n.oid AND relname = ?2)
+      FROM pg_namespace AS n WHERE nspname = ?1
+      """, .text(schema), .text(PostgresSchema.newestTable)
+    ) { row throws(Problem) in try row.integer(0) != 0 }
+    // The right to make a schema is needed only without one.
+    if found == nil { try run(script: "CREATE SCHEMA \"\(schema)\"") }
+    try run(script: "SET LOCAL search_path TO \"\(schema)\"")
+    if found != true { try run(script: PostgresSchema.tables) }
   }
 }

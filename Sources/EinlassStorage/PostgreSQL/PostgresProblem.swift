@@ -63,6 +63,14 @@ enum PostgresProblem {
       path: path)
   }
 
+  /// The tables are of an older version, and the role may not change them.
+  static func olderTables(_ path: String) -> Problem {
+    .store(
+      .permissions,
+      "The tables of the account store \(path) are of an older einlass, and its user may not change them. Let their owner run the statements of einlass --dump-schema.",
+      path: path)
+  }
+
   /// Returns the first line, without control characters and the mark at its end.
   static func plain(_ text: String) -> String {
     var kept = ""

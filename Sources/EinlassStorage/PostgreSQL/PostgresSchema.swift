@@ -5,21 +5,29 @@ internal import EinlassCrypto
 /// more tables in place of the files beside an SQLite store.
 enum PostgresSchema {
   /// The number in `meta.schema`. A store with a higher one is of a newer program.
-  static let version: Int64 = 1
+  static let version: Int64 = 2
 
-  /// Makes the schema and its tables. For an operator who gives einlass no right to make them.
+  /// The table that the newest version has added. Without it `tables` is to be run.
+  static let newestTable = "service_refusal"
+
+  /// Makes the schema and its tables, or adds those of newer versions. For an operator who gives
+  /// einlass no right to make them.
   static func script(_ schema: String) -> String {
     """
     BEGIN;
     CREATE SCHEMA IF NOT EXISTS "\(schema)";
     SET LOCAL search_path TO "\(schema)";
     \(tables)
+    \(newVersion);
     COMMIT;
 
     """
   }
 
-  /// Makes the tables. Texts compare as bytes, as in SQLite.
+  /// Notes that the tables have this version.
+  static let newVersion = "UPDATE meta SET schema = \(version) WHERE schema < \(version)"
+
+  /// Makes the missing tables. Texts compare as bytes, as in SQLite.
   static let tables = """
     CREATE TABLE IF NOT EXISTS meta (
       id bigint PRIMARY KEY CHECK (id = 1),
@@ -187,6 +195,17 @@ enum PostgresSchema {
       ends_at bigint NOT NULL,
       contents bytea NOT NULL
     );
+    CREATE TABLE IF NOT EXISTS service_refusal (
+      account text COLLATE "C" NOT NULL,
+      client_id text COLLATE "C" NOT NULL,
+      resource text COLLATE "C" NOT NULL,
+      service text COLLATE "C" NOT NULL,
+      ends_at bigint NOT NULL,
+      PRIMARY KEY (account, client_id, resource, service),
+      FOREIGN KEY (account, client_id, resource)
+        REFERENCES credential (account, client_id, resource) ON DELETE CASCADE
+    );
+    CREATE INDEX IF NOT EXISTS credential_refused ON credential (account) WHERE refused <> 0;
     CREATE TABLE IF NOT EXISTS lease (
       name text COLLATE "C" NOT NULL PRIMARY KEY,
       holder text COLLATE "C" NOT NULL,

@@ -49,6 +49,7 @@ extension AccountStore.NewAccount {
     account.addedAt = existing.addedAt
     account.lastUsedAt = existing.lastUsedAt
     account.preferredBy = existing.preferredBy
+    account.serviceRefusals = existing.serviceRefusals
     if isSamePerson(existing) { account.subject = account.subject ?? existing.subject }
     if !replacesExisting {
       account.displayName = account.displayName ?? existing.displayName
@@ -115,6 +116,8 @@ extension Account {
     after.position = position
     after.preferredBy = preferredBy
     after.resources = resources
+    after.serviceRefusals = serviceRefusals
+    after.refusedResources = refusedResources
     return after
   }
 }

@@ -8,7 +8,9 @@ extension Database {
       added_at, last_used_at, position,
       EXISTS (SELECT 1 FROM preference WHERE preference.account = account.id),
       EXISTS (SELECT 1 FROM credential WHERE credential.account = account.id AND resource <> ''),
-      email_verified, reported
+      email_verified, reported,
+      EXISTS (SELECT 1 FROM service_refusal WHERE service_refusal.account = account.id),
+      EXISTS (SELECT 1 FROM credential WHERE credential.account = account.id AND refused <> 0)
     FROM account
     """
   }
@@ -17,12 +19,15 @@ extension Database {
     let found = try all("\(Self.accountColumns) \(rest)", values: values) { row throws(Problem) in
       (
         try Self.account(row), isPreferred: try row.integer(12) != 0,
-        hasResources: try row.integer(13) != 0
+        hasResources: try row.integer(13) != 0, hasServiceRefusals: try row.integer(16) != 0,
+        hasRefused: try row.integer(17) != 0
       )
     }
     var accounts: [Account] = []
-    for (account, isPreferred, hasResources) in found {
+    for (account, isPreferred, hasResources, hasServiceRefusals, hasRefused) in found {
       var account = account
+      if hasServiceRefusals { account.serviceRefusals = try serviceRefusals(of: account.id) }
+      if hasRefused { account.refusedResources = try refusedResources(of: account.id) }
       if isPreferred { account.preferredBy = try applications(preferring: account.id) }
       if hasResources { account.resources = try resources(of: account.id) }
       accounts.append(account)

@@ -31,7 +31,7 @@ struct Migrations: Sendable {
   }
 
   static let released = Migrations(
-    steps: releasedSteps, columns: releasedColumns, fingerprint: 0x50B1_E039_33EA_8D75)
+    steps: releasedSteps, columns: releasedColumns, fingerprint: 0x3533_1F18_4F73_76B3)
 
   private static let releasedSteps: [[String]] = [
     [
@@ -148,6 +148,7 @@ struct Migrations: Sendable {
     users,
     userBindings,
     accountGrants,
+    serviceRefusals,
   ]
 
   /// Adds the resource (RFC 8707; '' for none) to the primary key of `credential`, and a proof key
@@ -340,6 +341,24 @@ struct Migrations: Sendable {
     "CREATE INDEX access_grant_accounts ON access_grant (provider) WHERE accounts NOT NULL",
   ]
 
+  private static let serviceRefusals = [
+    // See `ServiceRefusal`.
+    """
+    CREATE TABLE service_refusal (
+      account TEXT NOT NULL,
+      client_id TEXT NOT NULL,
+      resource TEXT NOT NULL,
+      service TEXT NOT NULL,
+      ends_at INTEGER NOT NULL,
+      PRIMARY KEY (account, client_id, resource, service),
+      FOREIGN KEY (account, client_id, resource)
+        REFERENCES credential (account, client_id, resource) ON DELETE CASCADE
+    ) STRICT
+    """,
+    // For `refusedResources`.
+    "CREATE INDEX credential_refused ON credential (account) WHERE refused <> 0",
+  ]
+
   private static let releasedColumns: [String: Set<String>] = [
     "meta": ["id", "store", "revision", "key_id", "encryptions"],
     "keyslot": ["id", "kind", "parameters", "salt", "wrapped_key"],
@@ -379,5 +398,6 @@ struct Migrations: Sendable {
     "user_password": ["user", "verifier"],
     "current_user": ["application", "user", "signed_in_at"],
     "pending_credential": ["digest", "application", "ends_at", "contents"],
+    "service_refusal": ["account", "client_id", "resource", "service", "ends_at"],
   ]
 }

@@ -213,6 +213,9 @@ extension OpenStore {
     if settlement.isRefusal {
       for refused in settlement.basis { try connection.refuse(refused.place, of: account.id) }
     }
+    for refusal in settlement.serviceRefusals {
+      try connection.put(refusal, of: account.id, at: settlement.time)
+    }
     var after = settlement.edit.map { account.edited(by: $0) } ?? account
     if after != account { try connection.update(after) }
     let revision: Int64
@@ -226,6 +229,8 @@ extension OpenStore {
     } else {
       revision = try connection.nextRevision()
     }
+    after.serviceRefusals = try connection.serviceRefusals(of: account.id)
+    after.refusedResources = try connection.refusedResources(of: account.id)
     try note(account.id, from: account, to: after)
     return revision
   }
@@ -238,6 +243,7 @@ extension OpenStore {
     row.generation = try connection.nextRevision(sealing: row.cells.count, limit)
     row.isRefused = isRefused
     try connection.put(row)
+    try connection.deleteServiceRefusals(of: credential.place, account.id)
     return row.generation
   }
 }

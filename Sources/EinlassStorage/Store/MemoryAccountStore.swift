@@ -232,10 +232,13 @@ private struct Memory {
       for index in all.indices where refused.contains(all[index].place) {
         all[index].isRefused = true
       }
-      credentials[account.position] = all
+      set(all, at: index)
     }
+    for refusal in settlement.serviceRefusals { put(refusal, at: index, settlement.time) }
     let revision = nextRevision()
-    if let edit = settlement.edit { snapshot.accounts[index] = account.edited(by: edit) }
+    if let edit = settlement.edit {
+      snapshot.accounts[index] = snapshot.accounts[index].edited(by: edit)
+    }
     if let credential = settlement.credential {
       note(.credential(id))
       put(credential, at: index, refused: settlement.isRefusal)
@@ -249,6 +252,8 @@ private struct Memory {
     let before = snapshot.accounts[index]
     snapshot.accounts[index].isSignedIn = false
     snapshot.accounts[index].resources = []
+    snapshot.accounts[index].serviceRefusals = []
+    snapshot.accounts[index].refusedResources = []
     credentials[before.position] = nil
     note(before, at: index)
     return nextRevision()
@@ -300,7 +305,20 @@ private struct Memory {
     let place = credential.place
     all.removeAll { $0.place == place }
     all.append(credential)
+    snapshot.accounts[index].serviceRefusals.removeAll {
+      $0.place == place && !$0.service.isEmpty
+    }
     set(all, at: index)
+  }
+
+  /// Adds a refusal or replaces the one by the same service. Removes those that have ended.
+  private mutating func put(_ refusal: ServiceRefusal, at index: Int, _ now: UnixTime) {
+    var all = snapshot.accounts[index].serviceRefusals
+    all.removeAll {
+      $0.endsAt <= now || $0.endsAt > ServiceRefusal.latestEnd(at: now)
+        || $0.place == refusal.place && isSame($0.service, refusal.service)
+    }
+    snapshot.accounts[index].serviceRefusals = all + [refusal]
   }
 
   /// Replaces all credentials of an account.
@@ -308,5 +326,12 @@ private struct Memory {
     credentials[snapshot.accounts[index].position] = all
     snapshot.accounts[index].isSignedIn = !all.isEmpty
     snapshot.accounts[index].resources = all.compactMap(\.resource).sorted()
+    let refused = all.filter { stored in
+      guard case .oauth2(let token) = stored.credential else { return stored.isRefused }
+      return stored.isRefused && token.refreshToken == nil
+    }.map { $0.resource ?? "" }
+    snapshot.accounts[index].refusedResources = Set(refused).sorted()
+    let places = all.map(\.place)
+    snapshot.accounts[index].serviceRefusals.removeAll { !places.contains($0.place) }
   }
 }

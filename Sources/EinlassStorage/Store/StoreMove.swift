@@ -113,7 +113,7 @@ extension Database {
     [
       "keyslot", "account", "credential", "registration", "access_grant", "preference", "change",
       "login_refusal", "server_setting", "user", "user_identity", "user_password", "current_user",
-      "pending_credential",
+      "pending_credential", "service_refusal",
     ]
   }
 

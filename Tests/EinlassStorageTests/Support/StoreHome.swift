@@ -61,8 +61,12 @@ extension StoreHome {
   static let withoutAccountGrants =
     "DROP INDEX access_grant_accounts; ALTER TABLE access_grant DROP COLUMN accounts; ALTER TABLE access_grant DROP COLUMN title"
 
+  /// Removes the refusals by services.
+  static let withoutServiceRefusals = "DROP TABLE service_refusal; DROP INDEX credential_refused"
+
   /// Turns a store of the newest schema into one of schema 2.
   static let backToSchema2 = """
+    \(withoutServiceRefusals);
     ALTER TABLE credential RENAME TO newer; DROP INDEX credential_resource;
     \(Migrations.released.steps[0].first { $0.hasPrefix("CREATE TABLE credential") } ?? "");
     INSERT INTO credential SELECT account, client_id, role, kind, bound_origins, bound_client_id,

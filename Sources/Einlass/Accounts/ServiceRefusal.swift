@@ -1,0 +1,35 @@
+/// A service's refusal of a credential that only a sign-in replaces. It ends by itself, because the
+/// provider may still accept the credential.
+public struct ServiceRefusal: Sendable, Equatable {
+  /// The time for which a refused credential is not returned for the service.
+  public static let seconds: Int64 = 300
+  /// The shortest time between two questions to the provider about one account.
+  static let pauseSeconds: Int64 = 60
+
+  /// The refused credential, among those of its account.
+  public var place: AccountStore.Place
+  /// The service's origin, with the scheme https for a host alone. Empty for a question to the
+  /// provider about the account: until the end it is not asked again.
+  public var service: String
+  public var endsAt: UnixTime
+
+  public init(of place: AccountStore.Place, by service: String, endsAt: UnixTime) {
+    self.place = place
+    self.service = service
+    self.endsAt = endsAt
+  }
+
+  /// Whether the refusal holds now. One with a later end than any new one is of a wrong clock.
+  public func isActive(at now: UnixTime) -> Bool {
+    endsAt > now && endsAt <= Self.latestEnd(at: now)
+  }
+
+  /// The end of a new refusal by a machine whose clock is a minute ahead.
+  public static func latestEnd(at now: UnixTime) -> UnixTime { now + seconds + 60 }
+
+  /// Returns the origin of an address, or of a host alone; `nil` for another text.
+  public static func service(_ address: String) -> String? {
+    let isHostAlone = !address.utf8.contains(UInt8(ascii: "/"))
+    return try? WebAddress.parse(isHostAlone ? "https://\(address)" : address).origin
+  }
+}

@@ -1,0 +1,58 @@
+internal import Einlass
+
+/// The table `service_refusal`.
+extension Database {
+  /// Returns the refusals of an account's credentials by services.
+  func serviceRefusals(of account: Account.ID) throws(Problem) -> [ServiceRefusal] {
+    try all(
+      """
+      SELECT client_id, resource, service, ends_at FROM service_refusal
+      WHERE account = ?1 ORDER BY client_id, resource, service
+      """, .text(account.rawValue)
+    ) { row throws(Problem) in
+      ServiceRefusal(
+        of: .init(try row.text(0), resource: try row.text(1)), by: presentable(try row.text(2)),
+        endsAt: try row.integer(3))
+    }
+  }
+
+  /// Adds a refusal or replaces the one by the same service. Removes those of all accounts that have
+  /// ended.
+  func put(
+    _ refusal: ServiceRefusal, of account: Account.ID, at now: UnixTime
+  ) throws(Problem) {
+    try run(
+      "DELETE FROM service_refusal WHERE ends_at <= ?1 OR ends_at > ?2", .integer(now),
+      .integer(ServiceRefusal.latestEnd(at: now)))
+    try run(
+      """
+      INSERT INTO service_refusal (account, client_id, resource, service, ends_at)
+      VALUES (?1, ?2, ?3, ?4, ?5)
+      ON CONFLICT (account, client_id, resource, service) DO UPDATE SET ends_at = ?5
+      """, .text(account.rawValue), .text(refusal.place.clientID), .text(refusal.place.resource),
+      .text(refusal.service), .integer(refusal.endsAt))
+  }
+
+  /// Removes the refusals of a credential that was replaced.
+  func deleteServiceRefusals(
+    of place: AccountStore.Place, _ account: Account.ID
+  ) throws(Problem) {
+    try runByCommit(
+      """
+      DELETE FROM service_refusal
+      WHERE account = ?1 AND client_id = ?2 AND resource = ?3 AND service <> ''
+      """,
+      [.text(account.rawValue), .text(place.clientID), .text(place.resource)])
+  }
+
+  /// Returns the resources of an account's refused credentials that have no refresh token, sorted;
+  /// empty for none in particular.
+  func refusedResources(of account: Account.ID) throws(Problem) -> [String] {
+    try all(
+      """
+      SELECT DISTINCT resource FROM credential
+      WHERE account = ?1 AND refused <> 0 AND refresh_token IS NULL ORDER BY resource
+      """, .text(account.rawValue)
+    ) { row throws(Problem) in try row.text(0) }
+  }
+}
