@@ -98,7 +98,8 @@ public struct Einlass: Sendable {
   /// new one. Never asks the person.
   ///
   /// Throws `accessNotGranted` without a grant, `reloginNeeded` if only a new sign-in helps,
-  /// `flowNotSupported` for a forced refresh without a way to do it.
+  /// `flowNotSupported` for a forced refresh without a way to do it, and `throttled` with detail
+  /// `refusedByService` for a service that has just refused the credential.
   public func credential(_ request: CredentialRequest) async throws(Problem) -> PerformResult {
     try await CredentialRun.run(request, in: self) { credentialRun throws(Problem) in
       try await credentialRun.credential()
@@ -111,8 +112,9 @@ public struct Einlass: Sendable {
     try CredentialRun.stored(request, in: self)
   }
 
-  /// Marks the application's credential as refused by a resource, so that it is not handed out
-  /// again, and asks the provider about the state of the account.
+  /// Reports that a service has refused the application's credential, and asks the provider about
+  /// the account, at most once a minute. A credential that can be renewed is not returned again; any
+  /// other is if the provider takes it, but for some minutes not for the service of the request.
   public func reject(_ request: CredentialRequest) async throws(Problem) {
     try await CredentialRun.run(request, in: self) { credentialRun throws(Problem) in
       try await credentialRun.reject()

@@ -165,6 +165,12 @@ public final class ScriptedStore: Sendable {
             state.note("refuse")
             state.refuse(settlement.basis, of: id)
           }
+          for refusal in settlement.serviceRefusals {
+            state.note(
+              "refuse \(refusal.service.isEmpty ? "no service" : refusal.service) until \(refusal.endsAt - settlement.time)"
+            )
+            state.snapshot.accounts[index].serviceRefusals.append(refusal)
+          }
           if var credential = settlement.credential {
             credential.isRefused = settlement.isRefusal
             state.save(credential, of: id)

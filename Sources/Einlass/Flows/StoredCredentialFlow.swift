@@ -19,7 +19,7 @@ struct StoredCredentialFlow {
   let resource: String?
   let account: Account
   /// All stored credentials of the account.
-  let credentials: [StoredCredential]
+  var credentials: [StoredCredential]
   let permissions: [String]
   let audience: AccessGrant.Audience?
   /// Whether access was granted before this request. If not, a stored token does not prove that the

@@ -10,6 +10,9 @@ public struct CredentialRequest: Sendable {
   /// The identifier of the protected resource that the credential is for; `nil` for none in
   /// particular. RFC 8707.
   public var resource: String?
+  /// The origin of the service that the credential is for, or that has refused it: see
+  /// `ServiceRefusal.service`. `nil` if it is not known.
+  public var service: String?
   /// The scopes that the credential needs; empty for no check.
   public var scopes: [String] = []
   /// The shortest acceptable lifetime of the credential. `nil` for the provider's refresh margin; a

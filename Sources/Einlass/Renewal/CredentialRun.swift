@@ -1,15 +1,15 @@
 internal import EinlassJSON
 
-/// An application's use of an account without a prompt: gets the credential, renews it, or reports
-/// that a resource refused it.
+/// An application's use of an account without a prompt: gets the credential or renews it;
+/// `CredentialRefusal.swift` has the refusals.
 struct CredentialRun {
-  private let request: CredentialRequest
-  private let provider: Provider
-  private let account: Account
-  private let registration: ClientRegistration
+  let request: CredentialRequest
+  let provider: Provider
+  let account: Account
+  let registration: ClientRegistration
   private let grant: AccessGrant
-  private let store: AccountStore
-  private let effects: Effects
+  let store: AccountStore
+  let effects: Effects
   private let einlass: Einlass
 
   /// Throws `unknownAccount`, `authenticatorUnconfigured` and `accessNotGranted`, in this order.
@@ -90,6 +90,7 @@ struct CredentialRun {
       let stored = try own(of: [there]), isGood(stored), !provider.checks(stored, at: effects.now())
     else { return nil }
     try checkScopes(of: stored)
+    try requireAccepted(stored)
     return result(stored.credential)
   }
 
@@ -97,7 +98,10 @@ struct CredentialRun {
   /// system token, or by a renewal.
   func credential() async throws(Problem) -> PerformResult {
     let former = try own(of: store.credentials(account.id))
-    if let former { try checkScopes(of: former) }
+    if let former {
+      try checkScopes(of: former)
+      try requireAccepted(former)
+    }
     if let former, !request.forcesRefresh, isGood(former),
       !provider.checks(former, at: effects.now())
     {
@@ -205,31 +209,6 @@ struct CredentialRun {
     _ = try await flow.renewal(storedIn: store, under: lease)
   }
 
-  /// Marks the credential as refused by a resource, unless it was replaced meanwhile. Then asks the
-  /// provider about the state of the account.
-  func reject() async throws(Problem) {
-    let credentials = try store.credentials(account.id)
-    guard let former = try own(of: credentials) else {
-      throw .nothingStored(
-        for: registration, request.resource, among: credentials, provider, account)
-    }
-    let lease = try await store.lease(account.id, waiting: effects)
-    defer { lease.keepAlive() }
-    let flow = try flow(under: lease, former)
-    guard let own = flow.own, own.generation == former.generation else { return }
-    _ = try store.settle(account.id, AccountStore.Settlement(basis: [own], isRefusal: true))
-    // A resource's token is not accepted by the provider's identity endpoint, a client credentials
-    // token has no person to ask about, and an assertion's token and a session with a remembered
-    // password are replaced without a person.
-    guard request.resource == nil, !flow.descriptor.kind.isSilent, !own.remembersPassword else {
-      return
-    }
-    if let failure = await flow.identityRefusal(of: own) {
-      guard failure.problem.reason != .cancelled else { throw failure.problem }
-      flow.remember(failure, in: store)
-    }
-  }
-
   /// Returns the problem with a sign-in as its hint, if a sign-in solves it.
   private func withSignInHint(_ problem: Problem) -> Problem {
     let problem = store.problem(problem, at: provider, by: request.registration(provider.id))
@@ -265,7 +244,7 @@ struct CredentialRun {
   /// Whether the provider may be asked. It is not asked about an account that needs a new sign-in,
   /// because only that sign-in helps. Exceptions are a resource token, because the account's health
   /// does not cover it, and a credential that is replaced silently.
-  private func canAsk(_ own: StoredCredential? = nil) -> Bool {
+  func canAsk(_ own: StoredCredential? = nil) -> Bool {
     account.health != .reloginNeeded || request.resource != nil || own?.isReplacedSilently == true
   }
 
@@ -343,7 +322,7 @@ struct CredentialRun {
 
   /// Returns the credential stored for the application; `nil` if there is none. Throws
   /// `bindingMismatch`, and `reloginNeeded` for an account without credentials.
-  private func own(of credentials: [StoredCredential]) throws(Problem) -> StoredCredential? {
+  func own(of credentials: [StoredCredential]) throws(Problem) -> StoredCredential? {
     guard !credentials.isEmpty else { throw .reloginNeeded(provider, account) }
     guard let own = credentials.issued(to: registration, for: request.resource) else { return nil }
     guard provider.isBound(own) else { throw .bindingMismatch(provider, account) }
@@ -364,7 +343,7 @@ struct CredentialRun {
     }
   }
 
-  private func flow(
+  func flow(
     under lease: Lease, _ former: StoredCredential?,
     _ subject: Result<AssertionSubject, Problem>? = nil
   ) throws(Problem) -> StoredCredentialFlow {

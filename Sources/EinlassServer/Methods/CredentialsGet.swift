@@ -11,7 +11,7 @@ func credentialsGet(_ server: Server) -> Method {
       "The application's credential: the stored one while it is valid, else a new one. Shows no prompt.",
       params: fields(
         .account, .minValiditySeconds, Params.forceRefresh, Params.idToken, Params.scopes,
-        .resource),
+        .resource, .serviceAddress),
       result: .object([
         .required("credential", .reference("Credential"), "The credential for the application.")
       ]),
@@ -21,7 +21,10 @@ func credentialsGet(_ server: Server) -> Method {
       ]),
     .taskUnlessReady(
       { params, _ throws(RPCError) in
-        let request = server.credentialRequest(params)
+        let request: CredentialRequest
+        do throws(Problem) { request = try server.credentialRequest(params) } catch {
+          throw RPCError(error)
+        }
         return try server.withStore(by: nil) { patience throws(Problem) -> JSONValue? in
           try server.einlass.storedCredential(request).map { result throws(Problem) in
             ["credential": try server.handOut(result, request, patience)]
@@ -30,7 +33,7 @@ func credentialsGet(_ server: Server) -> Method {
       },
       { params, _ async throws(RPCError) in
         do throws(Problem) {
-          let request = server.credentialRequest(params)
+          let request = try server.credentialRequest(params)
           return [
             "credential": try server.handOut(
               await server.budgetedEinlass.credential(request), request, .usual)
@@ -60,6 +63,23 @@ extension TypedField where Value == Int64? {
     "minValiditySeconds", .integer(0...31_536_000),
     "The time in seconds for which the credential must stay valid; 60, or as in the descriptor. A credential that cannot be renewed is returned until its expiry."
   )
+}
+
+extension TypedField where Value == String? {
+  static let serviceAddress = optional(
+    "address", .string(maxBytes: 8192),
+    "The address of the service: a URL, or a host name with a port if it is not the usual one.")
+}
+
+/// Returns the origin of the service in the parameters; `nil` without one.
+func service(_ params: JSONObject) throws(Problem) -> String? {
+  guard let address = params[.serviceAddress] else { return nil }
+  guard let service = ServiceRefusal.service(address) else {
+    throw Problem(
+      .invalidParameter, "The parameter /address must be an http or https address, or a host name.",
+      path: "/address")
+  }
+  return service
 }
 
 extension Server {
@@ -98,12 +118,13 @@ extension Server {
   }
 
   /// Makes the request for the caller's credential with these validated parameters.
-  func credentialRequest(_ params: JSONObject) -> CredentialRequest {
+  func credentialRequest(_ params: JSONObject) throws(Problem) -> CredentialRequest {
     var request = credentialRequest(of: params[.account], for: params[.resource])
     request.scopes = params[Params.scopes]
     request.minValiditySeconds = params[.minValiditySeconds]
     request.forcesRefresh = params[Params.forceRefresh]
     request.needsIDToken = params[Params.idToken]
+    request.service = try service(params)
     return request
   }
 

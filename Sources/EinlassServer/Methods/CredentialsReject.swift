@@ -7,12 +7,14 @@ func credentialsReject(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "credentials.reject", .network,
-      "Reports that a resource refused the credential. It is not returned again; the next get returns a new one.",
-      params: fields(.account, .resource), result: .object([]), reasons: retrievalReasons),
+      "Reports that a service refused the credential. The next get returns a new one, if there is a way to get one.",
+      params: fields(.account, .resource, .serviceAddress), result: .object([]),
+      reasons: retrievalReasons),
     .task { params, _ async throws(RPCError) in
       do throws(Problem) {
-        try await server.budgetedEinlass.reject(
-          server.credentialRequest(of: params[.account], for: params[.resource]))
+        var request = server.credentialRequest(of: params[.account], for: params[.resource])
+        request.service = try service(params)
+        try await server.budgetedEinlass.reject(request)
         return [:]
       } catch { throw RPCError(error) }
     })

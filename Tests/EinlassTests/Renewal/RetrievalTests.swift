@@ -116,7 +116,7 @@ struct RetrievalTests {
   func reject() async throws {
     let script = Script([Sample.graphError(190)], store: Self.store(endsIn: nil))
     try await Sample.engine(script).reject(Self.request())
-    #expect(work(script) == ["refuse", Self.me])
+    #expect(work(script) == ["refuse", "refuse no service until 60", Self.me])
   }
 
   @Test("A sign-out revokes the application's token first and always deletes the credentials")

@@ -1,0 +1,112 @@
+internal import EinlassJSON
+
+/// A service's word that it refused the application's credential: `credentials.reject` of the
+/// protocol.
+extension CredentialRun {
+  /// Marks a credential that can be replaced as refused, so that the next request brings another.
+  ///
+  /// A credential that only a sign-in replaces is marked if the provider rejects it, because a
+  /// service can be wrong. If the provider takes it or cannot be asked, it is refused for the named
+  /// service alone, for some minutes.
+  func reject() async throws(Problem) {
+    let credentials = try store.credentials(account.id)
+    guard let former = try own(of: credentials) else {
+      throw .nothingStored(
+        for: registration, request.resource, among: credentials, provider, account)
+    }
+    let lease = try await store.lease(account.id, waiting: effects)
+    defer { lease.keepAlive() }
+    let flow = try flow(under: lease, former)
+    guard let own = flow.own, own.generation == former.generation, !own.isRefused else { return }
+    let isReplaceable = canAsk(own) && flow.isReplaceable
+    var settlement = AccountStore.Settlement(
+      basis: [own], isRefusal: isReplaceable || isOnlyForItsServer(own))
+    let now = effects.now()
+    // Written before the question, so that a process that is killed meanwhile leaves neither a dead
+    // account nor a question that the next process repeats at once.
+    let isPaused = try isPaused(at: now)
+    let asks = flow.hasOwnerToAsk && !isPaused
+    if asks {
+      settlement.serviceRefusals.append(
+        .init(of: own.place, by: "", endsAt: now + ServiceRefusal.pauseSeconds))
+    }
+    if !settlement.isRefusal, let service = request.service {
+      settlement.serviceRefusals.append(
+        .init(of: own.place, by: service, endsAt: now + ServiceRefusal.seconds))
+    }
+    if settlement.isRefusal || !settlement.serviceRefusals.isEmpty {
+      settlement.time = now
+      guard try store.settle(account.id, settlement) != nil else { return }
+    }
+    guard asks, let failure = await flow.identityRefusal(of: own) else { return }
+    guard failure.problem.reason != .cancelled else { throw failure.problem }
+    guard !isReplaceable, failure.rejectsCredential else {
+      return flow.remember(failure, in: store)
+    }
+    _ = try store.settle(
+      account.id,
+      .init(basis: [own], isRefusal: true) { $0.health = .reloginNeeded })
+  }
+
+  /// Throws `throttled` while the credential is refused by the service that the request is for.
+  func requireAccepted(_ stored: StoredCredential) throws(Problem) {
+    guard let service = request.service else { return }
+    let now = effects.now()
+    let refusal = account.serviceRefusals.first {
+      $0.place == stored.place && sameBytes($0.service, service) && $0.isActive(at: now)
+    }
+    guard let refusal else { return }
+    var problem = Problem.refused(
+      by: service, provider, account, seconds: Int(refusal.endsAt - now))
+    if provider.signInKind(asking: request.promptKinds) != nil {
+      problem.hint = .init(
+        "accounts.signIn", ["provider": provider.id, "account": account.id.rawValue])
+    }
+    throw problem
+  }
+
+  /// Whether the provider was asked about the account less than a minute ago, by any process.
+  private func isPaused(at now: UnixTime) throws(Problem) -> Bool {
+    try store.account(account.id).serviceRefusals.contains {
+      $0.service.isEmpty && $0.isActive(at: now)
+    }
+  }
+
+  /// Whether the word of one server is the last one about a credential: the resource's about its own
+  /// token, and that of the person's server about a session that cannot be checked.
+  private func isOnlyForItsServer(_ stored: StoredCredential) -> Bool {
+    if case .session = stored.credential { return provider.passwordSession?.check == nil }
+    guard let resource = stored.resource else { return false }
+    return request.service.map { sameBytes($0, ServiceRefusal.service(resource) ?? "") } ?? true
+  }
+}
+
+extension StoredCredentialFlow {
+  /// Whether another credential can take the place of the stored one without a person, once that is
+  /// marked as refused.
+  fileprivate var isReplaceable: Bool {
+    var refused = self
+    for index in credentials.indices where credentials[index].place == own?.place {
+      refused.credentials[index].isRefused = true
+    }
+    return refused.canRenew || canIssue && resource == nil
+  }
+
+  /// Whether the provider can be asked about the account with the stored credential.
+  ///
+  /// A resource's token is not accepted by the provider's identity endpoint, a client credentials
+  /// token has no person to ask about, and an assertion's token and a session with a remembered
+  /// password are replaced without a person.
+  fileprivate var hasOwnerToAsk: Bool {
+    resource == nil && !descriptor.kind.isSilent && own?.remembersPassword == false
+  }
+}
+
+extension FlowFailure {
+  /// Whether the provider says that the credential itself is invalid. Status 403 may be about the
+  /// identity request alone.
+  fileprivate var rejectsCredential: Bool {
+    health == .reloginNeeded
+      || health == nil && refusesCredential && problem.serverError?.status == 401
+  }
+}
