@@ -105,8 +105,9 @@ struct RejectCommand: ServerCommand {
   static let configuration = CommandConfiguration(
     commandName: "reject", abstract: "Report that a service refused a token (401).",
     discussion: """
-      The token is not handed out again; the next einlassctl token gets a new one. Nothing is \
-      removed.
+      The next einlassctl token gets a new one. A token that cannot be renewed stays, unless its \
+      provider refuses it too; programs do not get it for that address for five minutes. A new \
+      sign-in ends that at once. Nothing is removed.
 
       EXAMPLE: einlassctl reject https://gitlab.example.com/group/app.git
       """)

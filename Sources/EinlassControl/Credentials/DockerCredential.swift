@@ -6,8 +6,8 @@ struct DockerCredential: CredentialProtocol {
   static let configuration = CommandConfiguration(
     commandName: "docker", abstract: "docker, podman, skopeo: \"credHelpers\" of config.json",
     discussion: """
-      Answers get with a token as the password. erase lets the next get fetch a new token. store \
-      is refused, because einlass keeps the token itself.
+      Answers get with a token as the password. erase lets the next get fetch a new token, if it \
+      can be renewed. store is refused, because einlass keeps the token itself.
 
       EXAMPLE (~/.docker/config.json): {"credHelpers": {"registry.example.com": "einlass"}}
       """)
@@ -69,7 +69,7 @@ struct DockerCredential: CredentialProtocol {
       throw error
     }
     guard operation == "get" else {
-      _ = try console.reject(target)
+      try console.renewLater(target)
       return
     }
     let token = try console.token(of: target, TokenNeeds())

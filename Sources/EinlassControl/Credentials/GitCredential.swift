@@ -83,14 +83,15 @@ struct GitCredential: CredentialProtocol {
     try TextOutput(1).write(lines.map { "\($0)=\($1)\n" }.joined())
   }
 
-  /// Rejects the token, unless git names a former one.
+  /// Rejects the token that git names, unless it is a former one.
   private func erase(
     _ input: GitInput, _ target: TokenTarget, _ console: Console
   ) throws(Failure) {
-    if let refused = input["credential"] ?? input["password"] {
-      let current = try console.token(of: target, TokenNeeds())
-      guard sameBytes(current.text, refused) else { return }
+    guard let refused = input["credential"] ?? input["password"] else {
+      return try console.renewLater(target)
     }
+    let current = try console.token(of: target, TokenNeeds())
+    guard sameBytes(current.text, refused) else { return }
     _ = try console.reject(target)
   }
 }

@@ -70,6 +70,8 @@ struct TokenTarget {
   var isPassword = false
   var scopes: [String] = []
   var resource: String?
+  /// The address of the service, as it was named; `nil` for a target by its account or provider.
+  var address: String?
 }
 
 /// The required properties of a token.

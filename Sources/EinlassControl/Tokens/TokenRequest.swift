@@ -40,6 +40,7 @@ extension Console {
     target.isPassword = resolution["scheme"]?.string == "basic"
     target.scopes = (resolution["scopes"]?.array ?? []).compactMap(\.string)
     target.resource = resolution["resource"]?.string
+    target.address = place["address"]?.string
     guard let error = resolution["error"] else { return target }
     guard signsIn, Refusal(error).reason != "unknownAccount" else {
       throw try refused(error, at: provider)
@@ -78,13 +79,22 @@ extension Console {
     return token
   }
 
-  /// Marks the token of an account as refused by a service.
+  /// Reports that the service of the target has refused the token.
   func reject(_ target: TokenTarget) throws(Failure) -> JSONObject {
     try call(
       "credentials.reject",
       JSONObject(present: [
         "account": .string(target.account), "resource": target.resource.map(JSONValue.string),
+        "address": target.address.map(JSONValue.string),
       ]))
+  }
+
+  /// Lets the next request bring a new token, if it can be renewed. A program has forgotten its
+  /// token, and no service has refused one.
+  func renewLater(_ target: TokenTarget) throws(Failure) {
+    var target = target
+    target.address = nil
+    _ = try reject(target)
   }
 
   private func credential(
@@ -97,12 +107,15 @@ extension Console {
       "forceRefresh": needs.refreshes ? true : nil,
       "idToken": needs.wantsIDToken ? true : nil,
       "resource": (needs.resource ?? target.resource).map(JSONValue.string),
+      "address": target.address.map(JSONValue.string),
     ])
     do throws(Failure) {
       return try call("credentials.get", params)["credential"] ?? .null
     } catch .refused(let refusal) {
       let hint = refusal.data["hint"]
-      guard signsIn, hint?["method"]?.string == "accounts.signIn" else {
+      // A person is not asked to sign in because one service has refused a token.
+      guard signsIn, refusal.reason != "throttled", hint?["method"]?.string == "accounts.signIn"
+      else {
         guard refusal.reason == "reloginNeeded", let resource = needs.resource ?? target.resource
         else { throw try refused(refusal.json, at: target.provider, scopes: scopes) }
         var refusal = refusal

@@ -7,6 +7,12 @@ unless its class is the base of another one here, or has no base and no `total=F
 from typing import Any, Dict, List, Literal, TypedDict, Union
 
 
+class AccountRefusals(TypedDict, total=False):
+    address: str
+    endsAt: int
+    resource: str
+
+
 class AccountAlways(TypedDict):
     account: str
     provider: str
@@ -23,6 +29,7 @@ class Account(AccountAlways, total=False):
     email: str
     avatar: str
     resources: List[str]
+    refusals: List[AccountRefusals]
 
 
 class AuditEntryAlways(TypedDict):
@@ -1169,6 +1176,7 @@ class CredentialsGetParams(CredentialsGetParamsAlways, total=False):
     idToken: bool
     scopes: List[str]
     resource: str
+    address: str
 
 
 class CredentialsGetResult(TypedDict):
@@ -1180,8 +1188,10 @@ class CredentialsRejectParamsAlways(TypedDict):
 
 
 class CredentialsRejectParams(CredentialsRejectParamsAlways, total=False):
-    """Reports that a resource refused the credential. It is not returned again; the next get returns a new one."""
+    """Reports that a service refused the credential. The next get returns a new one, if there is a way to get
+    one."""
     resource: str
+    address: str
 
 
 class CredentialsRejectResult(TypedDict):

@@ -92,6 +92,8 @@ class Token:
     #: Unix seconds; None if unknown.
     expires_at: Optional[int]
     resource: Optional[str]
+    #: The address that it was asked for.
+    address: Optional[str] = None
 
     @property
     def header(self) -> str:
@@ -127,16 +129,19 @@ class TokenSource:
         if "error" in found:
             error = found["error"]
             raise EinlassError(error["code"], error["data"]["reason"], error["data"], error["message"])
-        wanted = {"account": found["account"], **{name: found[name] for name in ("scopes", "resource") if name in found}}
+        wanted = {"account": found["account"], "address": params["address"],
+                  **{name: found[name] for name in ("scopes", "resource") if name in found}}
         credential = self._request("credentials.get", wanted, timeout)["credential"]
         if credential["type"] != "oauth2" or credential["tokenType"].lower() != "bearer":
             raise EinlassError(0, "noBearerToken", {}, "The account has no token that another program can send.")
-        return Token(credential["token"], found["account"], found.get("username"), credential.get("expiresAt"), found.get("resource"))
+        return Token(credential["token"], found["account"], found.get("username"), credential.get("expiresAt"),
+                     found.get("resource"), params["address"])
 
     def reject(self, token: Token, timeout: float = 9) -> None:
         """Reports that a service refused the token (401), so that the next one is new. It may cost the new token of
-        another program: see `replaced`."""
-        params = {"account": token.account, **({"resource": token.resource} if token.resource else {})}
+        another program: see `replaced`. A token that cannot be renewed stays for other services, if its provider takes it."""
+        named = {"resource": token.resource, "address": token.address}
+        params = {"account": token.account, **{name: value for name, value in named.items() if value}}
         self._request("credentials.reject", params, timeout)
 
     def replaced(self, address: str, refused: Token, timeout: float = 9) -> Token:

@@ -3,6 +3,15 @@
  * protocol/errors.json. The parameters of `accounts.list` are `AccountsListParams`, its result is `AccountsListResult`.
  */
 
+export interface AccountRefusals {
+  /** The origin of the service that refused the credential. */
+  address?: string;
+  /** The end of the service's refusal. */
+  endsAt?: number;
+  /** The protected resource of the credential. */
+  resource?: string;
+}
+
 export interface Account {
   /** An account's id, from accounts.list. */
   account: string;
@@ -26,6 +35,8 @@ export interface Account {
   preferred: boolean;
   /** The protected resources that it has credentials for. */
   resources?: string[];
+  /** Only of accounts.list: the credentials that are not returned, for a service or, without an address, at all. */
+  refusals?: AccountRefusals[];
   /** The time of adding. */
   addedAt: number;
 }
@@ -1804,6 +1815,8 @@ export interface CredentialsGetParams {
   scopes?: string[];
   /** The protected resource of the credential, by its name in the result of accounts.signIn. */
   resource?: string;
+  /** The address of the service: a URL, or a host name with a port if it is not the usual one. */
+  address?: string;
 }
 
 export interface CredentialsGetResult {
@@ -1811,12 +1824,14 @@ export interface CredentialsGetResult {
   credential: Credential;
 }
 
-/** Reports that a resource refused the credential. It is not returned again; the next get returns a new one. */
+/** Reports that a service refused the credential. The next get returns a new one, if there is a way to get one. */
 export interface CredentialsRejectParams {
   /** An account's id, from accounts.list. */
   account: string;
   /** The protected resource of the credential, by its name in the result of accounts.signIn. */
   resource?: string;
+  /** The address of the service: a URL, or a host name with a port if it is not the usual one. */
+  address?: string;
 }
 
 export interface CredentialsRejectResult {
