@@ -32,15 +32,37 @@ struct Account {
     }
   }
 
-  /// The account's health or "signed out", as a table cell.
+  /// The account's health, "signed out" or a refusal, as a table cell.
   var state: Table.Cell {
     switch json["health"]?.string {
     case "reloginNeeded": Table.Cell("sign in again", .warning)
     case "banned": Table.Cell("banned", .bad)
     case "locked": Table.Cell("locked", .bad)
     default:
-      json["signedIn"]?.bool == false
-        ? Table.Cell("signed out", .faint) : Table.Cell(json["health"]?.string ?? "", .good)
+      if json["signedIn"]?.bool == false {
+        Table.Cell("signed out", .faint)
+      } else if let refusal = refusals.first {
+        Table.Cell(refusal.address.map { "refused by \($0)" } ?? "token refused", .warning)
+      } else {
+        Table.Cell(json["health"]?.string ?? "", .good)
+      }
+    }
+  }
+
+  /// A refused credential of an account.
+  struct Refusal {
+    /// The origin of the service that refused it until `endsAt`; `nil` if it is not returned at all.
+    var address: String?
+    var endsAt: Int64?
+    var resource: String?
+  }
+
+  /// The refused credentials, those that are not returned at all first.
+  var refusals: [Refusal] {
+    (json["refusals"]?.array ?? []).map {
+      Refusal(
+        address: $0["address"]?.string, endsAt: $0["endsAt"]?.int64,
+        resource: $0["resource"]?.string)
     }
   }
 

@@ -113,6 +113,8 @@ extension Refusal {
     case "accessDenied": NextStep("Start again and allow it on the provider's page.")
     case "stateMismatch": NextStep("Start again, and use only the page of the new sign-in.")
     case "flowNotSupported": NextStep("Use another provider:", "providers", "list")
+    case "throttled" where data["detail"]?.string == "refusedByService":
+      NextStep("Check that the account may use it. To try again at once:", signInAgain.command)
     case "throttled": NextStep(waiting)
     case "wrongCredentials":
       NextStep("Start again and enter the name and password of the server.")

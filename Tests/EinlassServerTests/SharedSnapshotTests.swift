@@ -115,12 +115,29 @@ import Testing
     let question = try AccountsQuestion(
       try JSONReader.read(Array(params.utf8)).object ?? [:], of: "editor")
     for _ in 0..<2 {
-      #expect(try last.page(all, snapshot, .silent)["accounts"]?.array?.count == 2)
-      let page = try last.page(question, snapshot, .silent)
+      #expect(try last.page(all, snapshot, .silent, at: 0)["accounts"]?.array?.count == 2)
+      let page = try last.page(question, snapshot, .silent, at: 0)
       #expect(page["accounts"]?.array?.count == count)
       #expect((page["nextCursor"] != nil) == goesOn)
       #expect(
-        try last.page(question, AccountStore.Snapshot(revision: 6), .silent)["revision"] == 6)
+        try last.page(question, AccountStore.Snapshot(revision: 6), .silent, at: 0)["revision"] == 6
+      )
+    }
+  }
+
+  @Test func `The kept page shows no refusal that has ended`() throws {
+    var account = Account(
+      id: Account.ID(rawValue: "a_1"), provider: "one", username: "ada", isSignedIn: true,
+      addedAt: 0, position: 1)
+    account.serviceRefusals = [
+      .init(of: .init("APP", resource: ""), by: "https://git.example.com", endsAt: 10),
+      .init(of: .init("APP", resource: ""), by: "", endsAt: 10),
+    ]
+    let snapshot = AccountStore.Snapshot(revision: 5, accounts: [account])
+    let last = LastAccounts()
+    for (now, count) in [(9, 1), (10, nil)] as [(UnixTime, Int?)] {
+      let page = try last.page(.init([:], of: "editor"), snapshot, .silent, at: now)
+      #expect(page["accounts"]?.array?[0]["refusals"]?.array?.count == count)
     }
   }
 }

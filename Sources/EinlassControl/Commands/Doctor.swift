@@ -236,7 +236,27 @@ struct Doctor: ServerCommand {
         let error: JSONValue = ["code": 1005, "data": ["reason": "reloginNeeded"]]
         let refusal = try console.refusal(error, at: account.provider, account)
         return Finding(account.title, .wrong, account.state.text, refusal.nextSteps.last)
-      }) + (try strays(accounts, console))
+      }) + accounts.flatMap(Self.refusals) + (try strays(accounts, console))
+  }
+
+  /// Returns the refused credentials of an account that is well otherwise.
+  private static func refusals(of account: Account) -> [Finding] {
+    guard account.json["health"]?.string == "ok" else { return [] }
+    return account.refusals.map { refusal in
+      guard let address = refusal.address else {
+        let of = refusal.resource.map { " for \($0)" } ?? ""
+        return Finding(
+          account.title, .notable, "its token\(of) was refused",
+          NextStep(
+            "Get a new one, or learn what it needs:", "token", refusal.resource ?? account.title))
+      }
+      let end = refusal.endsAt.map { " until \(timestamp($0))" } ?? ""
+      return Finding(
+        account.title, .notable, "\(address) has refused its token, and does not get it\(end)",
+        NextStep(
+          "Check that the account may use that service. To try again at once:", "sign-in",
+          "--account", account.title))
+    }
   }
 }
 

@@ -20,7 +20,8 @@ func accountsList(_ server: Server) -> Method {
       let question = try AccountsQuestion(params, of: server.session.application)
       return try server.withStore(by: deadline) { patience throws(Problem) in
         try server.store.read(patience) { reader throws(Problem) in
-          .object(try server.lastAccounts.page(question, reader, server.log))
+          .object(
+            try server.lastAccounts.page(question, reader, server.log, at: server.effects.now()))
         }
       }
     })
@@ -53,11 +54,13 @@ struct AccountsQuestion: Equatable {
   }
 
   /// Reads the page with these parameters.
-  fileprivate func page(_ reader: any StoreReader, _ log: Log) throws(Problem) -> JSONObject {
+  fileprivate func page(
+    _ reader: any StoreReader, _ log: Log, at now: UnixTime
+  ) throws(Problem) -> JSONObject {
     var result: JSONObject = ["revision": JSONValue(try reader.revision)]
     let page = try Pages.page(
       "accounts", limit: limit, log: log, cursor: { String($0.position) },
-      encode: { JSONValue($0, for: application) },
+      encode: { JSONValue($0, for: application, at: now) },
       piece: { (last: Account?, count) throws(Problem) in
         try reader.accounts(
           of: provider, after: last?.position ?? position ?? .min, limit: count)
@@ -80,17 +83,40 @@ final class LastAccounts: Sendable {
 
   /// Returns the page for this question, from memory if the store has not changed.
   func page(
-    _ question: AccountsQuestion, _ reader: any StoreReader, _ log: Log
+    _ question: AccountsQuestion, _ reader: any StoreReader, _ log: Log, at now: UnixTime
   ) throws(Problem) -> JSONObject {
     guard let snapshot = reader.whole else {
-      return try question.page(reader, log)
+      return try question.page(reader, log, at: now)
     }
     return try last.withLock { last throws(Problem) in
       // Equal snapshots mostly share their arrays, so the comparison is cheap.
       if let last, last.question == question, last.snapshot == snapshot { return last.members }
-      let page = try question.page(snapshot, log).keepingText()
+      let page = try question.page(snapshot, log, at: now).keepingText()
+      // A refusal ends without a change of the store.
+      guard snapshot.accounts.allSatisfy(\.serviceRefusals.isEmpty) else { return page }
       last = Page(question: question, snapshot: snapshot, members: page)
       return page
     }
+  }
+}
+
+extension JSONValue {
+  /// Makes the `Account` of the protocol with its refused credentials.
+  fileprivate init(_ account: Account, for application: String, at now: UnixTime) {
+    self.init(account, for: application)
+    let whole = account.refusedResources.map { resource in
+      JSONObject(present: ["resource": resource.isEmpty ? nil : .string(resource)])
+    }
+    let parts = account.serviceRefusals.filter { !$0.service.isEmpty && $0.isActive(at: now) }.map {
+      refusal in
+      let resource = refusal.place.resource
+      return JSONObject(present: [
+        "address": .string(refusal.service), "endsAt": JSONValue(refusal.endsAt),
+        "resource": resource.isEmpty ? nil : .string(resource),
+      ])
+    }
+    guard !whole.isEmpty || !parts.isEmpty, var object else { return }
+    object["refusals"] = .array((whole + parts).map(JSONValue.object))
+    self = .object(object)
   }
 }

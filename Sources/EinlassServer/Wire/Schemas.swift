@@ -153,6 +153,19 @@ let components: [String: Schema] = [
       .optional(
         "resources", .array(.string(maxBytes: nil), max: nil),
         "The protected resources that it has credentials for."),
+      .optional(
+        "refusals",
+        .array(
+          .object([
+            .optional(
+              "address", .string(maxBytes: nil),
+              "The origin of the service that refused the credential."),
+            .optional("endsAt", .unixTime, "The end of the service's refusal."),
+            .optional(
+              "resource", .string(maxBytes: nil), "The protected resource of the credential."),
+          ]), max: nil),
+        "Only of accounts.list: the credentials that are not returned, for a service or, without an address, at all."
+      ),
       .required("addedAt", .unixTime, "The time of adding."),
     ]),
   "Credential":
