@@ -36,12 +36,24 @@ import Testing
     #expect(count == 24)
   }
 
-  /// Returns the catalogue and the descriptor of `clients/RECIPES.md`, with every fixed port replaced
-  /// by any free port, because another program may use it.
-  private static func catalogue() throws -> JSONValue {
+  @Test func `With the sandbox no provider needs a port that another program may have`() throws {
+    let sandbox = try Sandbox()
+    defer { sandbox.terminate() }
     let file = projectFolder.appending(path: "Sources/Einlass/Descriptors/providers.json")
     let builtIn = try JSONReader.read(Array(Data(contentsOf: file)))["providers"]?.array ?? []
-    return ["providers": withoutPorts(.array(builtIn + [try ownServer()]))]
+    let withPorts = builtIn.filter { $0 != Self.withoutPorts($0) }
+    #expect(withPorts.count == 9)
+    for provider in withPorts {
+      let id = provider["id"]?.string ?? ""
+      let redirect = sandbox.ready["config"]?["applications"]?["*"]?[id]?["redirect"]?.string
+      #expect(
+        ["http://127.0.0.1/callback", "http://localhost/callback"].contains(redirect), "\(id)")
+    }
+  }
+
+  /// Returns the descriptor of `clients/RECIPES.md`, with its fixed port replaced by any free port.
+  private static func catalogue() throws -> JSONValue {
+    ["providers": [withoutPorts(try ownServer())]]
   }
 
   /// The only descriptor in `clients/RECIPES.md`: a server of Bitbucket Data Center.

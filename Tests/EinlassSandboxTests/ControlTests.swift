@@ -133,7 +133,10 @@ struct ControlTests {
       address: "http://127.0.0.1:1", control: "http://127.0.0.1:2", state: DemoState.whole)
     #expect(
       line.at(pointer: "/config/applications/*/twitter")
-        == ["clientId": "demo-twitter-key", "clientSecret": "demo-twitter-secret"])
+        == [
+          "clientId": "demo-twitter-key", "clientSecret": "demo-twitter-secret",
+          "redirect": "http://127.0.0.1/callback",
+        ])
     #expect(line.at(pointer: "/config/applications/*/facebook/clientId") == "1234567890")
     #expect(
       line.at(pointer: "/config/origins/https:~1~1graph.facebook.com") == "http://127.0.0.1:1")

@@ -9,6 +9,16 @@ enum DemoState {
     return state
   }
 
+  /// Redirects at any port for the providers of the catalogue that know one fixed port, because
+  /// another program may have that port, and one sign-in keeps it from the next.
+  private static let freeRedirects: [String: String] = {
+    let literal = ["twitter", "bitbucket", "discord", "reddit"]
+    let named = ["vimeo", "dropbox", "linkedin", "slack", "twitch"]
+    return Dictionary(
+      uniqueKeysWithValues: literal.map { ($0, "http://127.0.0.1/callback") }
+        + named.map { ($0, "http://localhost/callback") })
+  }()
+
   /// Returns the line printed when the sandbox is ready: `{address, addresses, control, config,
   /// accounts}`.
   ///
@@ -23,7 +33,9 @@ enum DemoState {
     var origins = JSONObject()
     for provider in Providers.all {
       for id in provider.catalogueIDs {
-        applications[id] = provider.registration(in: state)
+        var registration = provider.registration(in: state)?.object
+        if let redirect = freeRedirects[id] { registration?["redirect"] = .string(redirect) }
+        applications[id] = registration.map { .object($0) }
       }
       for origin in provider.origins {
         origins[origin] = addresses[provider.name] ?? .string(address)
