@@ -401,6 +401,17 @@ def test_auth_source_finds_an_account_by_host_and_user(emacs, house):
         assert emacs("(einlass-auth-source-enable)", search.format(host=host, user=user)) == {"user": found}, (host, user)
 
 
+def test_auth_source_finds_an_account_for_a_port_without_tls_only_if_a_service_names_the_port(emacs, house):
+    house.sign_in("gitlab")
+    for service in ("mail.example.org", "old.example.org:25", "https://git.example.org"):
+        house.do("services", "add", service, "gitlab/ada", "--yes")
+    search = "(length (einlass-auth-source-search :host \"%s\" :port %s))"
+    asked = [(host, port) for host in ("mail", "old", "git") for port in ("25", '"smtp"', "143", '(list "imap" "143")', "587", "993", '"imaps"')]
+    found = emacs(f"(list {' '.join(':x%d %s' % (number, search % (host + '.example.org', port)) for number, (host, port) in enumerate(asked))})")
+    assert {asked[number] for number in range(len(asked)) if found[f"x{number}"]} == {
+        ("mail", "587"), ("mail", "993"), ("mail", '"imaps"'), ("old", "25"), ("old", '"smtp"')}
+
+
 def test_auth_source_does_not_choose_among_accounts(emacs, house):
     for user in ("ada", "grace"):
         house.sign_in("google", user=user)

@@ -23,7 +23,15 @@ import Testing
         "https://github.com:8443/ada/a%20b.git"
       ),
       ("protocol=smtp\nhost=smtp.gmail.com:587\n", "smtp.gmail.com"),
+      ("protocol=smtp\nhost=smtp.gmail.com:465\n", "smtp.gmail.com"),
       ("protocol=smtps\nhost=smtp.gmail.com:465\n", "smtp.gmail.com"),
+      ("protocol=smtps\nhost=smtp.gmail.com\n", "smtp.gmail.com"),
+      ("protocol=imap\nhost=imap.gmail.com:993\n", "imap.gmail.com"),
+      // These may stay without TLS.
+      ("protocol=smtp\nhost=smtp.gmail.com:25\n", "smtp.gmail.com:25"),
+      ("protocol=smtp\nhost=smtp.gmail.com\n", "smtp.gmail.com:25"),
+      ("protocol=imap\nhost=imap.gmail.com:143\n", "imap.gmail.com:143"),
+      ("protocol=imap\nhost=imap.gmail.com\n", "imap.gmail.com:143"),
       ("protocol=imaps\nhost=imap.gmail.com\n", "imap.gmail.com"),
     ])
   func `The lines of git name an address`(text: String, address: String) throws {

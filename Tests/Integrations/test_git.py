@@ -205,3 +205,25 @@ def test_bad_input_is_refused_and_nothing_is_printed(house, text, line):
         assert code == 1 and output == "" and "dot segment" not in errors
         return
     assert code == 1 and output == "" and line in errors and errors.count("\n") == 1
+
+
+@pytest.mark.parametrize("service, served", [
+    ("https://mail.example.com", {"https"}),
+    ("mail.example.com", {"https", "smtp :465", "smtp :587", "smtps", "smtps :465", "imap :993", "imaps", "imaps :993"}),
+    ("mail.example.com:25", {"smtp", "smtp :25"}),
+    ("mail.example.com:143", {"imap", "imap :143"}),
+])
+def test_a_service_gets_a_token_over_the_protocols_that_it_names(house, service, served):
+    house.sign_in("gitlab")
+    house.allow("git", "gitlab")
+    house.do("services", "add", service, "gitlab", "--yes")
+    asked = ["https", "smtp", "smtp :25", "smtp :465", "smtp :587", "smtps", "smtps :465", "imap", "imap :143", "imap :993",
+             "imaps", "imaps :993"]
+    answered = set()
+    for question in asked:
+        protocol, _, port = question.partition(" ")
+        code, output, errors = house.run(
+            "git", "-c", "credential.helper=einlass", "credential", "fill", input=f"protocol={protocol}\nhost=mail.example.com{port}\n\n")
+        if code == 0 and values(output).get("password"):
+            answered.add(question)
+    assert answered == served

@@ -39,6 +39,14 @@ def test_keyring_gets_a_token_and_stores_no_password(house, python):
     # Another backend may have these, so nothing is said about them.
     for service, name in (("https://example.com", "ada"), ("system", "ada")):
         assert python("-m", "keyring", "get", service, name) == (1, "", "")
+    # A host alone may be asked for over plain http, so neither the host of a provider nor a service with a scheme has one.
+    house.do("services", "add", "https://packages.example.com", "gitlab", "--yes")
+    for service in (url.split("/")[2], "packages.example.com"):
+        assert python("-m", "keyring", "get", service, "ada") == (1, "", "")
+    assert python("-m", "keyring", "get", "https://packages.example.com/simple/", "ada")[0] == 0
+    house.do("services", "add", "files.example.com", "gitlab", "--yes")
+    for service in ("files.example.com", "https://files.example.com/simple/"):
+        assert python("-m", "keyring", "get", service, "ada")[0] == 0
     code, output, errors = python("-c", "import keyring; keyring.set_password('a.example', 'ada', 'x')")
     assert code == 1
 

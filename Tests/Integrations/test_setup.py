@@ -139,6 +139,28 @@ def test_docker_needs_a_registry_that_a_provider_serves(signed_in):
     assert signed_in.run("einlassctl", "setup", "docker", "--yes")[0] == 64
 
 
+@pytest.mark.parametrize("registry", ["registry.example.com/x", "https://registry.example.com", "registry.example.com/"])
+def test_docker_is_not_set_up_for_a_name_that_it_never_looks_up(signed_in, registry):
+    signed_in.do("services", "add", "https://registry.example.com", "gitlab", "--yes")
+    code, _, errors = signed_in.run("einlassctl", "setup", "docker", registry, "--yes")
+    assert code == 1 and "docker looks helpers up by host and port" in errors
+    assert not (signed_in.folder / ".docker").exists()
+    # The control.
+    signed_in.do("setup", "docker", "registry.example.com", "--yes")
+
+
+def test_docker_is_set_up_for_a_registry_of_this_machine(signed_in):
+    house = signed_in
+    code, _, errors = house.run("einlassctl", "setup", "docker", "localhost:5000", "--yes")
+    assert code == 1 and "plain http" not in errors and "einlassctl services add https://localhost:5000 gitlab" in errors
+    for service in ("https://localhost:5000", "localhost:5001", "http://127.0.0.1:5002", "https://127.0.0.1:5003", "[::1]:5004"):
+        house.do("services", "add", service, "gitlab", "--yes")
+        registry = service.rpartition("/")[2]
+        house.do("setup", "docker", registry, "--yes")
+        code, output, errors = house.run("docker-credential-einlass", "get", input=registry)
+        assert code == 0 and json.loads(output)["Secret"], errors
+
+
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="skipped: there is no kubectl")
 def test_kubectl_gets_a_user(signed_in):
     house = signed_in

@@ -1047,8 +1047,11 @@ The next token is a new one."
 (defun einlass--find (host port users)
   "Return the entry of `auth-source' for HOST and PORT, or nil.
 USERS is a list of user names, or t for any of them."
-  (let* ((number (string-match-p "\\`[0-9]+\\'" (format "%s" port)))
-         (addresses (append (when number (list (format "%s:%s" host port))) (list host)))
+  (let* ((number (pcase (format "%s" port)
+                   ("smtp" "25") ("imap" "143") ((and name (pred (string-match-p "\\`[0-9]+\\'"))) name)))
+         ;; A connection to these two may stay without TLS, so a service has to name the port.
+         (addresses (append (when number (list (format "%s:%s" host number)))
+                            (unless (member number '("25" "143")) (list host))))
          (where (seq-some (lambda (address) (condition-case nil (einlass--resolve address) (einlass-error))) addresses))
          (accounts (and where (einlass--all 'accounts.list :accounts (list :provider (plist-get where :provider)))))
          (names (lambda (account) (delq nil (list (plist-get account :username) (plist-get account :email)))))

@@ -3,7 +3,8 @@ internal import EinlassJSON
 /// The address of a service that takes a token: an https address, or a host alone, such as
 /// `imap.example.com` or `127.0.0.1:5000`.
 ///
-/// Two addresses match only with equal hosts and ports. Paths are compared by whole segments.
+/// Two addresses match only with equal hosts and ports. Paths are compared by whole segments. A
+/// request with a host alone may be sent over any protocol, so it is not for a service with a scheme.
 public struct ServiceAddress: Sendable, Equatable {
   /// The parsed address; of the scheme https for a host alone.
   let web: WebAddress
@@ -48,21 +49,26 @@ public struct ServiceAddress: Sendable, Equatable {
     segments = []
   }
 
-  /// Whether this address is at the same host and port as the other one. A host alone matches every
-  /// scheme.
-  func isServed(at other: WebAddress) -> Bool {
+  /// Whether this address is at the same host and port as the host of a provider. A host alone
+  /// matches every scheme.
+  func isServed(at host: ServedHost) -> Bool { isAt(host.address, isHostAlone: isHostAlone) }
+
+  /// Whether this address has a scheme, and this origin.
+  func isServed(at origin: WebAddress) -> Bool { !isHostAlone && isAt(origin, isHostAlone: false) }
+
+  private func isAt(_ other: WebAddress, isHostAlone: Bool) -> Bool {
     sameBytes(web.host, other.host) && web.port == other.port
       && (isHostAlone || web.scheme == other.scheme)
   }
 
   /// Whether a request can match both addresses equally.
   public func isSame(as other: ServiceAddress) -> Bool {
-    isBelow(other) && segments.count == other.segments.count
+    (isBelow(other) || other.isBelow(self)) && segments.count == other.segments.count
   }
 
-  /// Whether this address is the other one, or below its path.
+  /// Whether this address is the other one, or below its path. Below a host alone is every scheme.
   func isBelow(_ other: ServiceAddress) -> Bool {
-    (isServed(at: other.web) || other.isServed(at: web))
+    isAt(other.web, isHostAlone: other.isHostAlone) && (other.isHostAlone || !isHostAlone)
       && segments.count >= other.segments.count
       && zip(segments, other.segments).allSatisfy { sameBytes(String($0), String($1)) }
   }

@@ -99,7 +99,7 @@ extension Einlass {
       .max(by: { $0.address.segments.count < $1.address.segments.count })
     {
       let provider = try catalog.provider(service.provider)
-      let host = provider.hosts.first { address.isServed(at: $0.address) }
+      let host = provider.hosts.first(where: address.isServed(at:))
       var resolution = ServiceResolution(provider: service.provider)
       resolution.service = service
       resolution.service?.scopes = provider.scopeNames.replaced(in: service.scopes)
@@ -163,7 +163,7 @@ extension ProviderCatalog {
     var found: [ServiceResolution] = []
     for entry in entries where entry.mayHold(address.web.host) {
       let provider = entry.provider
-      let host = provider.hosts.first { address.isServed(at: $0.address) }
+      let host = provider.hosts.first(where: address.isServed(at:))
       guard host != nil || provider.serves(address) else { continue }
       var resolution = ServiceResolution(provider: provider.id)
       resolution.username = host?.username
@@ -181,9 +181,9 @@ extension Provider {
   /// Whether the provider's tokens may be sent to this address: it is at one of the hosts or at an
   /// origin of the provider's own requests.
   func serves(_ address: ServiceAddress) -> Bool {
-    hosts.contains { address.isServed(at: $0.address) }
+    hosts.contains(where: address.isServed(at:))
       || origins.contains { origin in
-        (try? WebAddress.parse(origin)).map(address.isServed(at:)) ?? false
+        (try? WebAddress.parse(origin)).map { address.isServed(at: $0) } ?? false
       }
   }
 }

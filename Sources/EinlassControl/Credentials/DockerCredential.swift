@@ -57,9 +57,21 @@ struct DockerCredential: CredentialProtocol {
     try TextOutput(1).write(JSONValue.object(names).text + "\n")
   }
 
+  /// Returns the address of a registry that docker names by host and port. docker speaks plain http
+  /// only to this machine, and tries https first.
+  static func address(of registry: String, _ console: Console) throws(Failure) -> String {
+    guard !registry.contains("/") else { return registry }
+    let isHere = registry.hasPrefix("127.") || registry.hasPrefix("[::1]")
+    guard isHere, try !console.serves("https://\(registry)") else { return "https://\(registry)" }
+    return "http://\(registry)"
+  }
+
   func run(with console: Console) throws(Failure) {
     let target: TokenTarget
-    do throws(Failure) { target = try console.target(["address": .string(address)]) } catch {
+    do throws(Failure) {
+      let address = try Self.address(of: address, console)
+      target = try console.target(["address": .string(address)])
+    } catch {
       // For a store that cannot be read docker stops, and shows the failure.
       if operation == "get", case .refused(let refusal) = error,
         refusal.reason != "accountStoreFailure"

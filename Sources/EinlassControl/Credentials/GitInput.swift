@@ -53,12 +53,14 @@ struct GitInput {
     guard let ports = Self.mailPorts[scheme] else {
       throw bad("protocol", "names a protocol over which no token is sent")
     }
-    // git send-email and git imap-send name the port. A mail provider has one host for all.
     let parts = host.split(separator: ":", omittingEmptySubsequences: false)
-    guard parts.count == 1 || parts.count == 2 && ports.contains(String(parts[1])) else {
+    let port = parts.count == 1 ? ports[0] : String(parts[1])
+    guard parts.count <= 2, ports.contains(port) else {
       throw bad("host", "names a port that is none of \(scheme): \(ports.joined(separator: ", "))")
     }
-    return String(parts[0])
+    // A mail provider has one host for all ports. A connection to these may stay without TLS, so a
+    // service has to name them.
+    return ["25", "143"].contains(port) ? "\(parts[0]):\(port)" : String(parts[0])
   }
 
   /// The software of the server, if a challenge names one that einlass can be told about by the
@@ -69,6 +71,7 @@ struct GitInput {
     }
   }
 
+  /// The ports of the mail protocols, the usual one first.
   private static let mailPorts = [
     "smtp": ["25", "465", "587"], "smtps": ["465", "587"], "imap": ["143", "993"],
     "imaps": ["993"],

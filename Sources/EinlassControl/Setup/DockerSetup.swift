@@ -33,9 +33,13 @@ struct DockerSetup: SetupCommand {
     }
     var providers: [String] = []
     for registry in registries {
-      let isHere = registry.hasPrefix("127.0.0.1:") || registry.hasPrefix("localhost:")
-      let found = try console.call(
-        "services.resolve", ["address": .string("http\(isHere ? "" : "s")://\(registry)")])
+      guard !registry.contains("/") else {
+        throw .unusable(
+          "docker looks helpers up by host and port, so it would never ask for \(registry).",
+          NextStep("Name the host and the port alone."))
+      }
+      let address = try DockerCredential.address(of: registry, console)
+      let found = try console.resolution(of: ["address": .string(address)])
       let provider = found["provider"]?.string ?? ""
       if !providers.contains(provider) { providers.append(provider) }
     }

@@ -40,7 +40,7 @@ struct GitSetup: SetupCommand {
     }
     for service in try ConfigurationFile(server).services {
       let address = service["address"]?.string ?? ""
-      guard address.hasPrefix("http") else { continue }
+      guard address.contains("://") else { continue }
       addresses.append((address, service["provider"]?.string ?? ""))
     }
     addresses.removeAll { entry in !wanted.contains { sameBytes($0, entry.provider) } }

@@ -17,15 +17,18 @@ extension Console {
     do throws(Failure) { return try target(["provider": .string(name)]) } catch {
       guard case .refused(let refusal) = error, refusal.reason == "unknownProvider",
         name.utf8.contains(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ":") })
-          || serves(name)
+          || (try? serves(name)) == true
       else { throw error }
       return try target(["address": .string(name)])
     }
   }
 
-  /// Whether a host without a dot is a service.
-  private func serves(_ host: String) -> Bool {
-    (try? call("services.resolve", ["address": .string(host)])) != nil
+  /// Whether a provider or a service is known for this address.
+  func serves(_ address: String) throws(Failure) -> Bool {
+    do throws(Failure) {
+      _ = try call("services.resolve", ["address": .string(address)])
+      return true
+    } catch .refused { return false }
   }
 
   /// Returns the account of a request to `services.resolve`. With `signsIn`, the person is asked for
@@ -59,7 +62,7 @@ extension Console {
 
   /// Returns the answer of `services.resolve`. The refusal of an address names the command that adds
   /// it, with the provider if the accounts are all of one.
-  private func resolution(of place: JSONObject) throws(Failure) -> JSONObject {
+  func resolution(of place: JSONObject) throws(Failure) -> JSONObject {
     do throws(Failure) { return try call("services.resolve", place) } catch {
       guard case .refused(var refusal) = error, refusal.data["detail"]?.string == "notServed",
         let address = place["address"]?.string

@@ -47,12 +47,20 @@ import Testing
     ("https://evil-git.example", "https://git.example", false),
     ("https://sub.git.example", "https://git.example", false),
     ("http://127.0.0.1:80", "https://127.0.0.1:80", false),
-    ("git.example", "https://git.example", true), ("git.example", "https://git.example/x", false),
+    ("git.example", "https://git.example", false), ("git.example", "https://git.example/x", false),
+    ("127.0.0.1:5000", "http://127.0.0.1:5000", false), ("git.example", "git.example", true),
     ("https://git.example/x", "git.example", true), ("git.example:1", "git.example:2", false),
+    ("http://127.0.0.1:5000", "127.0.0.1:5000", true), ("git.example:25", "git.example", false),
   ])
   func `Host and port match exactly and the path by whole segments`(
     address: String, place: String, isBelow: Bool
   ) throws {
     #expect(try ServiceAddress(address).isBelow(ServiceAddress(place)) == isBelow)
+  }
+
+  @Test func `A host alone and an address at it are the same service in both orders`() throws {
+    let (host, address) = try (ServiceAddress("git.example"), ServiceAddress("https://git.example"))
+    #expect(host.isSame(as: address) && address.isSame(as: host))
+    #expect(try !host.isSame(as: ServiceAddress("git.example:25")))
   }
 }

@@ -61,7 +61,8 @@ import Testing
 
   @Test(arguments: [
     "https://github.com.evil.example", "https://github.com:8443", "https://evil.example/github.com",
-    "https://raw.githubusercontent.com", "http://127.0.0.1", "ithub.com",
+    "https://raw.githubusercontent.com", "http://127.0.0.1", "ithub.com", "smtp.gmail.com:25",
+    "graph.facebook.com",
   ])
   func `No token goes to an address that no provider names`(address: String) throws {
     let problem = try #require(throws: Problem.self) { try Self.resolve(address) }

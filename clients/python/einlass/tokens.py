@@ -115,17 +115,22 @@ class TokenSource:
         self._lock = threading.Lock()
         self._late: Tuple[float, str] = (0, "")  # the end of the last start without an answer, and its message
 
-    def token(self, address: str, account: Optional[str] = None, timeout: float = 9) -> Token:
+    def token(
+        self, address: str, account: Optional[str] = None, timeout: float = 9, needs_service: bool = False
+    ) -> Token:
         """Returns a valid token for an address, refreshed if needed. `account` is a user name or an id. Raises
-        EinlassError with the reason, for example `accessNotGranted` or `unsafeURL` for an address without a provider."""
+        EinlassError with the reason, for example `accessNotGranted` or `unsafeURL` for an address without a provider,
+        or with `needs_service` for one without a service of the configuration."""
         params = {"address": without_query(address), **working_folder(), **({"account": account} if account else {})}
         try:
-            return self._token(params, timeout)
+            return self._token(params, timeout, needs_service)
         except EinlassError as error:
             raise naming_command(error, self.application, address) from None
 
-    def _token(self, params: Dict[str, Any], timeout: float) -> Token:
+    def _token(self, params: Dict[str, Any], timeout: float, needs_service: bool) -> Token:
         found = self._request("services.resolve", params, timeout)
+        if needs_service and "service" not in found:
+            raise EinlassError(1028, "unsafeURL", {"detail": "notServed"}, "No service of the configuration is for this address.")
         if "error" in found:
             error = found["error"]
             raise EinlassError(error["code"], error["data"]["reason"], error["data"], error["message"])
