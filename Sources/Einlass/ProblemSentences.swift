@@ -62,17 +62,6 @@ extension Problem {
       provider: provider.id, account: account.id, hint: .relogin(provider))
   }
 
-  /// A service has refused the token, and the provider has not.
-  static func refused(
-    by service: String, _ provider: Provider, _ account: Account, seconds: Int
-  ) -> Problem {
-    Problem(
-      .throttled,
-      "\(presentable(service)) has refused the token of the \(provider.name) account, so the token is not returned for it for \(seconds) more second\(seconds == 1 ? "" : "s").",
-      detail: "refusedByService", isRetryable: true, provider: provider.id, account: account.id,
-      retryAfterSeconds: seconds)
-  }
-
   /// The id_token has ended, and a refresh brings no new one.
   static func idTokenEnded(_ provider: Provider, _ account: Account) -> Problem {
     Problem(

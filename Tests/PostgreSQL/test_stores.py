@@ -11,7 +11,7 @@ import pytest
 
 from cluster import program, run
 from machines import Fleet, Machine
-from rotation import EINLASS
+from rotation import CLIENT, EINLASS
 from wire import Wire, socket_of
 
 pytestmark = pytest.mark.usefixtures("built")
@@ -228,6 +228,67 @@ def test_a_newer_schema_is_left_alone(shared, fleet):
     shared.sql("UPDATE einlass_newer.meta SET schema = schema - 1")
     machines.processes = [machines.spawn()]
     assert "result" in add(machines.processes[0], "grace")
+
+
+def make_older(cluster, store):
+    """Takes away what the newest version has added to the tables."""
+    cluster.sql(f"DROP TABLE {store}.service_refusal", f"DROP INDEX {store}.credential_refused",
+                f"UPDATE {store}.meta SET schema = 1")
+
+
+def test_a_store_of_an_older_einlass_gets_the_newest_tables_from_the_first_machine(shared, fleet):
+    machines = fleet("older")
+    account, _ = machines.add("ada")
+    machines.processes.pop().close()
+    make_older(shared, "einlass_older")
+    # All machines come at once.
+    machines.processes = [machines.spawn(is_introduced=False) for _ in range(4)]
+    numbers = [process.send("accounts.list") for process in machines.processes]
+    for process, number in zip(machines.processes, numbers):
+        answer = process.answer(number)
+        assert [entry["account"] for entry in answer["result"]["accounts"]] == [account], answer
+    assert shared.sql("SELECT schema FROM einlass_older.meta") == [("2",)]
+    assert shared.sql("SELECT count(*) FROM einlass_older.service_refusal") == [("0",)]
+    assert machines.processes[0].call("store.check")["result"]["sound"]
+
+
+def test_the_owner_of_older_tables_is_named_to_a_role_that_may_not_change_them(guest, fleet):
+    owner = fleet("aged")
+    add(owner.processes[0])
+    owner.processes.pop().close()
+    make_older(guest, "einlass_aged")
+    guest.sql(*(line.replace("lent", "aged") for line in USE))
+    machine = Machine(owner.folder)
+    machine.take_key(owner.machines[0])
+    process = machine.start(guest.address("aged", role="guest"))
+    answer = process.call("accounts.list")
+    assert detail(answer) == "permissions" and "--dump-schema" in answer["error"]["message"], answer
+    assert guest.sql("SELECT schema FROM einlass_aged.meta") == [("1",)]
+    done = subprocess.run([EINLASS, "--store", owner.address, "--dump-schema"], capture_output=True, text=True, check=True)
+    guest.sql("SET ROLE einlass; " + done.stdout, *(line.replace("lent", "aged") for line in USE))
+    assert names(process) == ["ada"] and "result" in add(process, "grace")
+    process.close()
+    machine.remove()
+
+
+def test_a_refused_service_is_known_to_each_machine(shared, fleet):
+    machines = fleet("refusing", 2, flow="authorizationCode")
+    first, second = machines.processes
+    credential = {"type": "oauth2", "token": "at", "clientId": CLIENT}
+    account = first.call("accounts.add", provider="rotating", username="ada", credential=credential)["result"]["account"]
+    address = "https://git.example.com/app.git"
+    answer = first.call("credentials.reject", account=account, address=address)
+    assert answer["result"] == {}, answer
+    revision = first.call("accounts.list")["result"]["revision"]
+    second.wait_for_revision(revision)
+    for process in (first, second):
+        error = process.call("credentials.get", account=account, address=address)["error"]["data"]
+        assert (error["reason"], error["detail"]) == ("throttled", "refusedByService")
+        assert "result" in process.call("credentials.get", account=account)
+        (entry,) = process.call("accounts.list")["result"]["accounts"]
+        assert [refusal["address"] for refusal in entry["refusals"]] == ["https://git.example.com"]
+    assert "result" in first.call("accounts.remove", account=account)
+    assert shared.sql("SELECT count(*) FROM einlass_refusing.service_refusal") == [("0",)]
 
 
 def test_a_store_without_one_of_its_tables_is_damaged(shared, fleet):

@@ -110,3 +110,16 @@ extension FlowFailure {
       || health == nil && refusesCredential && problem.serverError?.status == 401
   }
 }
+
+extension Problem {
+  /// A service has refused the token, and the provider has not.
+  fileprivate static func refused(
+    by service: String, _ provider: Provider, _ account: Account, seconds: Int
+  ) -> Problem {
+    Problem(
+      .throttled,
+      "\(presentable(service)) has refused the token of the \(provider.name) account, so the token is not returned for it for \(seconds) more second\(seconds == 1 ? "" : "s").",
+      detail: "refusedByService", isRetryable: true, provider: provider.id, account: account.id,
+      retryAfterSeconds: seconds)
+  }
+}

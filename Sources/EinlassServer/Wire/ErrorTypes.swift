@@ -112,7 +112,8 @@ extension Problem.Reason {
     case .flowExpired: "The time limit of this sign-in has passed."
     case .flowNotSupported: "This provider, or this account, does not support this flow."
     case .wrongCredentials: "The server refused the name or the password."
-    case .throttled: "The provider limits the number of requests."
+    case .throttled:
+      "The provider limits the number of requests, or the service has just refused the token."
     case .tokenNotSaved: "The provider issued a new token, but it could not be stored."
     case .verificationFailed:
       "The provider's proof of the person's identity, or the assertion for it, is invalid."

@@ -202,11 +202,7 @@ extension PostgresConnection {
         rollBack()
         return nil
       }
-      let newest = PostgresSchema.version
-      guard case .integer(let schema) = row[4], schema <= newest else {
-        throw PostgresProblem.tooNew(path, row[4].number ?? 0, newest)
-      }
-      guard schema == newest else {
+      guard try isNewest(row[4]) else {
         rollBack()
         guard triesLeft > 0 else { throw PostgresProblem.olderTables(path) }
         try updateTables()
@@ -224,6 +220,15 @@ extension PostgresConnection {
       rollBack()
       throw error
     }
+  }
+
+  /// Returns whether the tables have the newest version. Throws `tooNew` for a newer one.
+  private func isNewest(_ version: SQLValue) throws(Problem) -> Bool {
+    let newest = PostgresSchema.version
+    guard case .integer(let found) = version, found <= newest else {
+      throw PostgresProblem.tooNew(path, version.number ?? 0, newest)
+    }
+    return found == newest
   }
 
   /// Returns whether the schema has the table `meta`. Throws `permissions` if there is a schema that

@@ -31,7 +31,7 @@ struct Migrations: Sendable {
   }
 
   static let released = Migrations(
-    steps: releasedSteps, columns: releasedColumns, fingerprint: 0x3533_1F18_4F73_76B3)
+    steps: releasedSteps, columns: releasedColumns, fingerprint: 0xEC8C_A103_9B62_B6C2)
 
   private static let releasedSteps: [[String]] = [
     [
@@ -341,21 +341,16 @@ struct Migrations: Sendable {
     "CREATE INDEX access_grant_accounts ON access_grant (provider) WHERE accounts NOT NULL",
   ]
 
+  /// See `ServiceRefusal`.
   private static let serviceRefusals = [
-    // See `ServiceRefusal`.
     """
     CREATE TABLE service_refusal (
-      account TEXT NOT NULL,
-      client_id TEXT NOT NULL,
-      resource TEXT NOT NULL,
-      service TEXT NOT NULL,
+      account TEXT NOT NULL, client_id TEXT NOT NULL, resource TEXT NOT NULL, service TEXT NOT NULL,
       ends_at INTEGER NOT NULL,
       PRIMARY KEY (account, client_id, resource, service),
-      FOREIGN KEY (account, client_id, resource)
-        REFERENCES credential (account, client_id, resource) ON DELETE CASCADE
+      FOREIGN KEY (account, client_id, resource) REFERENCES credential ON DELETE CASCADE
     ) STRICT
     """,
-    // For `refusedResources`.
     "CREATE INDEX credential_refused ON credential (account) WHERE refused <> 0",
   ]
 
