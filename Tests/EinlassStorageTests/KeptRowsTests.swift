@@ -15,7 +15,7 @@ struct KeptRowsTests {
   }
 
   private func keep(_ rows: [[SQLValue]], in kept: KeptRows, at revision: Int64, era: Int? = nil) {
-    kept.keep(Self.sql, [], rows, at: revision, in: era ?? kept.era)
+    kept.keep(Self.sql, [], rows, at: revision, in: era ?? kept.mark.era)
   }
 
   /// Returns the ids; `nil` without kept rows.
@@ -44,11 +44,30 @@ struct KeptRowsTests {
     #expect(ids(kept) == nil)
   }
 
+  @Test func `A forged revision discards the rows until the next transaction`() {
+    let kept = kept()
+    kept.note(.max)
+    #expect(ids(kept) == nil)
+    let mark = kept.mark
+    kept.note(7, after: mark)
+    keep([[.text("b")]], in: kept, at: 7, era: mark.era)
+    #expect(ids(kept) == ["b"])
+  }
+
+  @Test func `A change that is heard of during a transaction counts`() {
+    let kept = kept()
+    let mark = kept.mark
+    kept.note(8)
+    kept.note(7, after: mark)
+    keep([[.text("a")]], in: kept, at: 7, era: mark.era)
+    #expect(ids(kept) == nil)
+  }
+
   @Test func `A lower revision than before discards the rows`() {
     let kept = kept()
     #expect(!kept.noteAnswered(7))
     #expect(ids(kept) == ["a"])
-    let before = kept.era
+    let before = kept.mark.era
     #expect(kept.noteAnswered(3))
     #expect(ids(kept) == nil)
     keep([[.text("a")]], in: kept, at: 7, era: before)
@@ -59,7 +78,7 @@ struct KeptRowsTests {
 
   @Test func `A transaction that began before the rows were forgotten keeps nothing`() {
     let kept = kept()
-    let before = kept.era
+    let before = kept.mark.era
     kept.forget()
     keep([[.text("a")]], in: kept, at: 7, era: before)
     #expect(ids(kept) == nil)

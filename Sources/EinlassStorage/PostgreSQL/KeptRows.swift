@@ -77,6 +77,13 @@ final class KeptRows: Sendable {
     }
   }
 
+  /// Notes the revision of a transaction that began after this mark. A higher one of before was not
+  /// confirmed: any role of the database can send a notification.
+  func note(_ revision: Int64, after mark: Mark) {
+    state.withLock { if $0.seen == mark.seen, revision < mark.seen { $0.seen = revision } }
+    note(revision)
+  }
+
   /// Notes the revision that the database has just answered. A lower one than before is that of a
   /// store that was removed, moved or restored, so every row is forgotten. Returns whether it is
   /// lower.
@@ -98,8 +105,14 @@ final class KeptRows: Sendable {
     }
   }
 
-  /// Returns the mark of a transaction that begins afterwards.
-  var era: Int { state.withLock { $0.era } }
+  /// The state before a transaction.
+  struct Mark {
+    var era: Int
+    var seen: Int64
+  }
+
+  /// The mark of a transaction that begins afterwards.
+  var mark: Mark { state.withLock { Mark(era: $0.era, seen: $0.seen) } }
 
   /// The rows of one reading transaction.
   struct Transaction {

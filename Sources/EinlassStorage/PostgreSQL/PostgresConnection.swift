@@ -30,6 +30,8 @@ internal import EinlassSystem
   /// Where a reading transaction keeps its results, and finds those of earlier ones.
   var keeping: KeptRows.Transaction?
   private(set) var isUsable = true
+  /// Whether this connection has found a store whose tables run nothing of others.
+  private var isTrusted = false
   /// The script of the statements that go with the next message.
   private var queued = ""
 
@@ -172,12 +174,14 @@ extension PostgresConnection {
     // The limit on idle transactions frees the store from a writer that was stopped.
     let result = try answer(
       running: """
-        \(sql); SET LOCAL search_path TO "\(address.schema)";
+        \(sql); \(check)SET LOCAL search_path TO "\(address.schema)";
         SET LOCAL bytea_output = hex; SET LOCAL lock_timeout = \(max(1, lockLimit)); SET LOCAL idle_in_transaction_session_timeout = 10000;
         \(limit) SELECT \(Meta.columns), \(columns) FROM meta WHERE id = 1\(lock)
         """)
+    try requireTrust(result)
     guard result.state != "42P01", result.state != "3F000" else {
       rollBack()
+      isTrusted = false
       guard try hasStore() else { return nil }
       // Another machine may have just made the tables, and the session not know it yet.
       guard triesLeft > 0 else { throw .damaged(path, "a table is missing") }
@@ -208,6 +212,7 @@ extension PostgresConnection {
         try updateTables()
         return try begin(kind, triesLeft: triesLeft - 1)
       }
+      isTrusted = true
       known[Meta.selection] = [Array(row[..<4])]
       if kind == .read {
         known[Self.lastChangeSelection] = [[row[5]]]
@@ -252,6 +257,7 @@ extension PostgresConnection {
   func revision() throws(Problem) -> Int64 {
     do throws(Problem) {
       let rows = try inTransaction("SELECT revision FROM \"\(address.schema)\".meta")
+      isTrusted = !rows.isEmpty
       return rows.first?.first?.number ?? 0
     } catch  where error == .noDatabaseStore {
       return 0
@@ -316,6 +322,16 @@ extension PostgresConnection {
     return unsafe String(cString: text)
   }
 
+  /// The first statement of a transaction, until the tables are trusted.
+  var check: String { isTrusted ? "" : PostgresTrust.check(address.schema) }
+
+  /// Throws `refused` if the check has failed.
+  private func requireTrust(_ result: PostgresAnswer) throws(Problem) {
+    guard !isTrusted, result.state == PostgresTrust.failure else { return }
+    rollBack()
+    throw try PostgresTrust.refusal(self)
+  }
+
   /// Runs statements without parameters in one message.
   func run(script: String) throws(Problem) {
     try answer(running: script).requireSuccess(address)
@@ -334,11 +350,12 @@ extension PostgresConnection {
     let lockLimit = min(1_000, max(1, wait.lockMilliseconds))
     let result = try answer(
       running: """
-        \(Self.beginning); SET LOCAL bytea_output = hex; SET LOCAL lock_timeout = \(lockLimit);
+        \(Self.beginning); \(check)SET LOCAL bytea_output = hex; SET LOCAL lock_timeout = \(lockLimit);
         \(Self.script(sql, values)); COMMIT
         """)
     if result.state != nil { rollBack() }
     if result.isLocked { wait.grace.endByLock() }
+    try requireTrust(result)
     try result.requireSuccess(address)
     return result.rows
   }

@@ -45,13 +45,13 @@ final class PostgresStore: SharedStore {
       if let result = readKept(body) { return result }
       guard patience != .none else { throw .storeLocked(path: address.text) }
       return try alone(by: deadline) { connection throws(Problem) in
-        let era = kept.era
+        let mark = kept.mark
         guard let meta = try connection.begin(.read) else {
           kept.forget()
           return nil
         }
-        kept.note(meta.revision)
-        connection.keeping = .init(kept: kept, revision: meta.revision, era: era)
+        kept.note(meta.revision, after: mark)
+        connection.keeping = .init(kept: kept, revision: meta.revision, era: mark.era)
         connection.keepKnown()
         do throws(Problem) {
           if kept.overlay?.number != connection.overlayNumber {
@@ -99,7 +99,7 @@ final class PostgresStore: SharedStore {
     guard patience != .none else { throw .storeLocked(path: address.text) }
     return try keys.supplying(needsKey || makesStore, patience) { deadline throws(Problem) in
       try alone(by: deadline) { connection throws(Problem) in
-        let era = kept.era
+        let mark = kept.mark
         var begun = try connection.begin(.write)
         if begun == nil, makesStore {
           do throws(Problem) { try PostgresCreation(connection, keys: keys).run() } catch {
@@ -111,7 +111,7 @@ final class PostgresStore: SharedStore {
           kept.forget()
           return nil
         }
-        kept.note(before.revision)
+        kept.note(before.revision, after: mark)
         do throws(Problem) {
           let result = try body(OpenStore(connection: connection, keys: keys))
           let after = try connection.meta()
@@ -120,7 +120,7 @@ final class PostgresStore: SharedStore {
           try connection.commit(announcing: isChanged ? after.revision : nil)
           if isChanged { kept.note(after.revision) }
           // The audit trail needs the id of the key next.
-          if let meta { kept.keep(Meta.selection, [], [meta], at: after.revision, in: era) }
+          if let meta { kept.keep(Meta.selection, [], [meta], at: after.revision, in: mark.era) }
           return result
         } catch {
           throw end(connection, error)
@@ -234,7 +234,7 @@ final class PostgresStore: SharedStore {
     let deadline = Deadline(milliseconds: 10_000)
     let done: Void? = try? alone(by: deadline) { connection throws(Problem) in
       func run(_ statements: ArraySlice<String>) throws(Problem) {
-        let limit = ["SET LOCAL lock_timeout = 200"]
+        let limit = ["\(connection.check)SET LOCAL lock_timeout = 200"]
         try connection.run(script: (limit + statements).joined(separator: "; "))
       }
       do throws(Problem) { try run(statements[...]) } catch {

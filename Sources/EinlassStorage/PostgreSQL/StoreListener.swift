@@ -81,7 +81,10 @@ public final class StoreListener: Sendable {
       if heard.isEmpty && !isDue || heard.contains(where: { 0 < $0 && $0 < newest }) {
         guard let revision = try? revision(on: connection) else { return }
         heard = [revision]
-        if shared.kept.noteAnswered(revision) { (newest, rung) = (revision, revision) }
+        // The database does not confirm a forged notification either.
+        if shared.kept.noteAnswered(revision) || revision < newest {
+          (newest, rung) = (revision, revision)
+        }
         // The renewal of a machine that was lost is found without a change too.
         bell.ring()
       }
