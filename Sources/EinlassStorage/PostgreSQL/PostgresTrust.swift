@@ -12,7 +12,7 @@ enum PostgresTrust {
 
   /// Returns a statement that fails if there is a fault, and has no rows otherwise.
   static func check(_ schema: String) -> String {
-    "SELECT 1 / (length(fault) - length(fault)) FROM (\(faults(schema))) AS found; "
+    "SELECT 1 / (length(fault) - length(fault)) FROM (\(faults(schema))) AS f; "
   }
 
   /// Returns the refusal of a store, with the first fault.
@@ -22,7 +22,8 @@ enum PostgresTrust {
       return PostgresProblem.locked(connection.path)
     }
     return .store(
-      .refused, "The account store \(connection.path) is not used: \(PostgresProblem.plain(fault)).",
+      .refused,
+      "The account store \(connection.path) is not used: \(PostgresProblem.plain(fault)).",
       path: connection.path)
   }
 
