@@ -3053,7 +3053,7 @@ export const nextSteps: Readonly<Record<string, string>> = {
   wrongCredentials:
     "Enter name and password again.",
   throttled:
-    "Wait for the time in the message, then try again.",
+    "Wait for the time in the message, then try again; if a service has refused the token, a sign-in helps at once (einlassctl sign-in --account ACCOUNT).",
   tokenNotSaved:
     "Repair the store, then sign in to the account again (einlassctl sign-in --account ACCOUNT).",
   verificationFailed:
