@@ -148,7 +148,7 @@ class Gate:
 
     def __init__(self, userinfo, answer, tls=None, realm='Basic realm="gate"'):
         self.userinfo, self.realm = userinfo, realm
-        self.seen, self.schemes, self.refused = [], [], 0
+        self.seen, self.schemes, self.refused, self.heads = [], [], 0, []
         gate = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -173,6 +173,10 @@ class Gate:
                     self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(body)
+
+            def do_CONNECT(self):
+                gate.heads.append(f"{self.requestline}\r\n{self.headers}")
+                self.reply(407, {"Proxy-Authenticate": gate.realm}, b"")
 
             do_GET = do_POST = do_PUT = do_HEAD = do_PROPFIND = do
 
