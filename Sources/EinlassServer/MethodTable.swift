@@ -17,7 +17,7 @@ extension Server {
       accountsSignIn(self).closed.configured(self),
       accountsUpdate(self),
       accountsSetPreferred(self).closed.configured(self),
-      accountsExplain(self).closed.configured(self),
+      accountsExplain(self).configured(self),
       accountsRenew(self).closed.unlocking(self, after: registrationCheck()).configured(self),
       accountsSignOut(self).closed.unlocking(self) { $0[.revoke] }.configured(self),
       accountsRemove(self).closed.unlocking(self).configured(self),

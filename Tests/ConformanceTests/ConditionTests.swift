@@ -9,7 +9,8 @@ import Testing
   /// of a list, or permit more than the default.
   static let tolerant: Set = [
     "shutdown", "exit", "$/cancelRequest", "initialize", "rpc.discover", "providers.list",
-    "providers.add", "providers.remove", "accounts.list", "accounts.update", "accounts.export",
+    "providers.add", "providers.remove", "accounts.list", "accounts.update", "accounts.explain",
+    "accounts.export",
     "accounts.import", "access.list", "auth.list", "auth.cancel", "avatars.get", "settings.get",
     "users.create", "users.signInWithPassword", "users.current", "users.list",
     "users.providersForEmail", "users.signOut", "store.addKeySlot", "store.removeKeySlot",

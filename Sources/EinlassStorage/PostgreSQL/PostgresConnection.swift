@@ -31,7 +31,7 @@ internal import EinlassSystem
   var keeping: KeptRows.Transaction?
   private(set) var isUsable = true
   /// Whether this connection has found a store whose tables run nothing of others.
-  private var isTrusted = false
+  var isTrusted = false
   /// The script of the statements that go with the next message.
   private var queued = ""
 
@@ -208,8 +208,7 @@ extension PostgresConnection {
       }
       guard try isNewest(row[4]) else {
         rollBack()
-        guard triesLeft > 0 else { throw PostgresProblem.olderTables(path) }
-        try updateTables()
+        try updateTables(triesLeft)
         return try begin(kind, triesLeft: triesLeft - 1)
       }
       isTrusted = true
@@ -320,16 +319,6 @@ extension PostgresConnection {
     guard let text = unsafe cpostgres_notification(connection) else { return nil }
     defer { unsafe cpostgres_free(text) }
     return unsafe String(cString: text)
-  }
-
-  /// The first statement of a transaction, until the tables are trusted.
-  var check: String { isTrusted ? "" : PostgresTrust.check(address.schema) }
-
-  /// Throws `refused` if the check has failed.
-  private func requireTrust(_ result: PostgresAnswer) throws(Problem) {
-    guard !isTrusted, result.state == PostgresTrust.failure else { return }
-    rollBack()
-    throw try PostgresTrust.refusal(self)
   }
 
   /// Runs statements without parameters in one message.

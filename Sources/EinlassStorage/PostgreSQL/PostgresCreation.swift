@@ -86,7 +86,8 @@ struct PostgresCreation {
 extension PostgresConnection {
   /// Brings a store of an older program to the newest version. The tables may be there already,
   /// because an operator has made them.
-  func updateTables() throws(Problem) {
+  func updateTables(_ triesLeft: Int) throws(Problem) {
+    guard triesLeft > 0 else { throw PostgresProblem.olderTables(path) }
     do throws(Problem) {
       try makeTables()
       try run(script: PostgresSchema.newVersion)

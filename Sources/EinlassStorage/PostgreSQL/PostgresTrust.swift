@@ -62,3 +62,15 @@ enum PostgresTrust {
     return "'\(words[5].filter { $0 != "\"" })'"
   }.joined(separator: ", ")
 }
+
+extension PostgresConnection {
+  /// The first statement of a transaction, until the tables are trusted.
+  var check: String { isTrusted ? "" : PostgresTrust.check(address.schema) }
+
+  /// Throws `refused` if the check has failed.
+  func requireTrust(_ result: PostgresAnswer) throws(Problem) {
+    guard !isTrusted, result.state == PostgresTrust.failure else { return }
+    rollBack()
+    throw try PostgresTrust.refusal(self)
+  }
+}
