@@ -21,6 +21,7 @@ WHOLE = {
     "clientMetadata": "https://editor.example.com/client.json",
     "origins": {"https://api.github.com": "http://127.0.0.1:9"},
     "caFile": "/etc/ssl/certs/ca-certificates.crt", "proxy": "http://127.0.0.1:9",
+    "internalHosts": ["login.corp.example"],
     "services": [{"address": "git.example.com", "provider": "github", "account": "a", "username": "u", "scheme": "basic",
                   "scopes": ["s"]}],
     "folders": [{"folder": "/a", "provider": "github", "account": "a"}],
