@@ -346,17 +346,18 @@ def test_the_same_user_name_at_two_servers_is_two_accounts_with_cookies_of_their
 # ---- Sessions
 
 @pytest.mark.parametrize("descriptor", [cookie_session, header_session])
-def test_a_rejected_session_is_checked_and_not_returned_again(plain, start, descriptor):
+def test_a_rejected_session_that_its_server_takes_stays_but_not_for_the_service(plain, start, descriptor):
     front_end = opened(start, descriptor())
     account = signed_in(front_end, plain)
-    before = plain.requests()
-    front_end.call("credentials.reject", account=account)
+    stored, before = credential(front_end, account), plain.requests()
+    front_end.call("credentials.reject", account=account, address="https://api.example.com/")
     assert plain.requests()[len(before):] == [("GET", before[-1][1], 200)]
-    assert front_end.health(account) == "ok"
-    assert front_end.refused("credentials.get", account=account) == "reloginNeeded"
-    # The control: a new session is returned.
+    assert front_end.health(account) == "ok" and credential(front_end, account) == stored
+    assert front_end.refused("credentials.get", account=account, address="https://api.example.com/") == "throttled"
+    # A new session is returned at once.
     answer, _ = attempt(front_end, plain.password, account=account, username="alice")
     assert answer.result["account"] == account and plain.knows(credential(front_end, account))
+    front_end.call("credentials.get", account=account, address="https://api.example.com/")
 
 
 @pytest.mark.parametrize("descriptor", [cookie_session, header_session])
