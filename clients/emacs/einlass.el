@@ -77,7 +77,10 @@ It answers by `einlass-answer'.")
     ("stateMismatch" . "Sign in again, and use only the page of the new sign-in.")
     ("flowExpired" . "Start again; give a longer deadline if the time was too short.")
     ("wrongCredentials" . "Enter name and password again.")
-    ("throttled" . "Wait for the time in the message, then try again.")
+    ("throttled"
+     . "Wait for the time in the message, then try again; if a service has \
+refused the token, a sign-in helps at once (einlassctl sign-in --account \
+ACCOUNT).")
     ("verificationFailed"
      . "Check the clock; if it is right, replace the assertion that the message names, \
 else do not trust this sign-in and report it.")
@@ -86,7 +89,8 @@ else do not trust this sign-in and report it.")
 (einlassctl providers configure PROVIDER), or add the account again (einlassctl accounts add --replace).")
     ("unsafeURL"
      . "Use an https address. If no provider serves it, choose an account for it \
-(einlassctl services add ADDRESS PROVIDER).")
+(einlassctl services add ADDRESS PROVIDER). If a server of the own network is \
+not public, name it in internalHosts of the configuration file.")
     ("noSystemAccount" . "Sign in by M-x einlass-sign-in.")
     ("accessNotGranted" . "Allow it when Emacs asks.  M-x einlass-access changes an earlier answer: a allows it, k forgets it.")
     ("reloginNeeded" . "Sign in to the account again: s in M-x einlass-accounts.")
