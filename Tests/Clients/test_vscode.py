@@ -296,7 +296,8 @@ console.log(advice(new EinlassError(1, "Ask accounts.list.", {})), advice(new Ei
         named = set(re.findall(r"einlass: [A-Z][a-z]*(?: [A-Z][a-z]*| a)*", text))
         assert named and named <= titles and hints.methods_in(text) == [], text
         assert text.startswith(message.partition(". ")[0].rstrip(".") + "."), text
-    assert others == "Ask accounts.list. No. Wait for the time in the message, then try again."
+    assert others == ("Ask accounts.list. No. Wait for the time in the message, then try again; if a service has refused the "
+                      "token, a sign-in helps at once (einlassctl sign-in --account ACCOUNT).")
 
 
 # Changes by other processes
