@@ -23,6 +23,13 @@ def house(tmp_path, ready):
 
 
 @pytest.fixture
+def signed_in(house):
+    """The house, with an account of gitlab."""
+    house.sign_in("gitlab")
+    return house
+
+
+@pytest.fixture
 def certificate(house):
     """A certificate for 127.0.0.1 and its key."""
     return make_certificate(house.folder)

@@ -12,12 +12,6 @@ from house import PROJECT, needs, open_gate, token_of
 from recipes import recipe
 
 
-@pytest.fixture
-def signed_in(house):
-    house.sign_in("gitlab")
-    return house
-
-
 def userinfo(house):
     return house.origin("gitlab") + "/api/v4/user"
 

@@ -5,16 +5,8 @@
 import json
 from types import SimpleNamespace
 
-import pytest
-
 from house import needs, token_of
 from programs import cluster, kubectl
-
-
-@pytest.fixture
-def signed_in(house):
-    house.sign_in("gitlab")
-    return house
 
 
 def test_headers_are_one_object(signed_in):

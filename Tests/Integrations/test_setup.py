@@ -16,12 +16,6 @@ from terminal import Terminal  # noqa: E402
 
 
 @pytest.fixture
-def signed_in(house):
-    house.sign_in("gitlab")
-    return house
-
-
-@pytest.fixture
 def remote(signed_in, tmp_path):
     root = tmp_path / "srv"
     root.mkdir()

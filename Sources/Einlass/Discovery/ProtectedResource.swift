@@ -31,8 +31,8 @@ extension Einlass {
   /// person's own network may lead to others there.
   ///
   /// Throws `unsafeURL` for an address that is neither https nor on this machine, and for a server
-  /// that must be public and is not, `invalidParameter` for an invalid challenge, `providerFailure` for missing or invalid
-  /// metadata, and `networkFailure`.
+  /// that must be public and is not, `invalidParameter` for an invalid challenge, `providerFailure`
+  /// for missing or invalid metadata, and `networkFailure`.
   ///
   /// - Parameters:
   ///   - address: The address of the resource's requests.
