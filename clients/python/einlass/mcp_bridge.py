@@ -55,10 +55,12 @@ class Accounts(TokenSource):
         self._requests = 0  # that run at present
         self._sign_in_awaited = False
 
-    def token(self, address: str, account: Optional[str] = None, timeout: float = 9) -> Token:
+    def token(
+        self, address: str, account: Optional[str] = None, timeout: float = 9, needs_service: bool = False
+    ) -> Token:
         """Returns a valid token. The message of an EinlassError has the next step."""
         with self._named():
-            return self._token(self._place(), timeout)
+            return self._token(self._place(), timeout, needs_service)
 
     def reject(self, token: Token, timeout: float = 9) -> None:
         with self._named():

@@ -127,7 +127,7 @@ class TokenSource:
         except EinlassError as error:
             raise naming_command(error, self.application, address) from None
 
-    def _token(self, params: Dict[str, Any], timeout: float, needs_service: bool = False) -> Token:
+    def _token(self, params: Dict[str, Any], timeout: float, needs_service: bool) -> Token:
         found = self._request("services.resolve", params, timeout)
         if needs_service and "service" not in found:
             raise EinlassError(1028, "unsafeURL", {"detail": "notServed"}, "No service of the configuration is for this address.")
