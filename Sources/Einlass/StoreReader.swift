@@ -24,7 +24,7 @@ public protocol StoreReader {
   func accounts(of provider: String, username: String, limit: Int) throws(Problem) -> [Account]
   /// Returns the accounts with a credential for a protected resource that begins with this text, in
   /// order of adding.
-  func accounts(withResourceBelow prefix: String, limit: Int) throws(Problem) -> [Account]
+  func accounts(withResourceBelow prefix: String) throws(Problem) -> [Account]
   /// Returns the account of a provider that an application prefers.
   func preferredAccount(of provider: String, by application: String) throws(Problem) -> Account?
   func grant(_ place: AccessGrant.Place) throws(Problem) -> AccessGrant?
@@ -147,11 +147,10 @@ extension AccountStore.Snapshot: StoreReader {
 
   /// Returns the accounts with a credential for a protected resource that begins with this text, in
   /// order of adding.
-  public func accounts(withResourceBelow prefix: String, limit: Int) -> [Account] {
-    let found = accounts.lazy.filter { account in
+  public func accounts(withResourceBelow prefix: String) -> [Account] {
+    accounts.filter { account in
       account.resources.contains { $0.utf8.starts(with: prefix.utf8) }
     }
-    return Array(found.prefix(limit))
   }
 
   /// Returns the account of a provider that an application prefers.

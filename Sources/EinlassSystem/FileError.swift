@@ -84,6 +84,7 @@ public struct FileError: Error, Sendable, Equatable {
     case EACCES, EPERM: "permission denied"
     case EROFS: "the file system is read-only"
     case ENOSPC, EDQUOT: "the disk is full"
+    case EFBIG: "the limit on the size of files is reached"
     case EEXIST: "it exists already"
     case EMFILE, ENFILE: SystemError.tooManyOpenFiles
     case EISDIR: "it is a directory"

@@ -60,6 +60,14 @@ import Testing
     #expect(refusal.contains(sentence))
   }
 
+  @Test func `A line is divided at the first byte of an equals sign`() throws {
+    // U+0338 makes one character with the sign before it.
+    let input = try Self.input("protocol=https\nhost=github.com\npath=\u{338}a\n")
+    #expect(try input.address() == "https://github.com/%CC%B8a")
+    #expect(
+      Self.refusal("host\u{338}=github.com\nprotocol=https\n")?.contains("no protocol") == true)
+  }
+
   @Test func `A key with brackets may be repeated`() throws {
     let input = try Self.input(
       "capability[]=authtype\ncapability[]=state\nwwwauth[]=Basic realm=\"Gitea\"\nwwwauth[]=Bearer\n"

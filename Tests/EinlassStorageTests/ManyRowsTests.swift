@@ -204,7 +204,7 @@ struct ManyRowsTests {
     }
     for prefix in ["https://example.com", "https://example.com/7", "https://b.example", "%", ""] {
       try expectSame { reader throws(Problem) in
-        try reader.accounts(withResourceBelow: prefix, limit: 3)
+        try reader.accounts(withResourceBelow: prefix)
       }
     }
     try expectSame { reader throws(Problem) in try reader.revision }

@@ -28,6 +28,11 @@ struct SafeFilesTests {
     #expect(path == "/a.db")
   }
 
+  @Test func `A file at the limit of RLIMIT_FSIZE is an error with words`() {
+    #expect(
+      FileError(.system(EFBIG), path: "/a").explanation.contains("limit on the size of files"))
+  }
+
   @Test func `The command that repairs a file's permissions quotes any file name`() {
     let error = FileError(.openToOthers(mode: 0o644, isFile: true), path: "/a/it's")
     #expect(error.explanation.hasSuffix(#"chmod go-rwx '/a/it'\''s'"#))

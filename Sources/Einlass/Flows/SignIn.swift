@@ -87,7 +87,7 @@ struct SignIn {
   /// several.
   private func onlyHolder(of resource: String) throws(Problem) -> Account.ID? {
     let holders = try store.read { reader throws(Problem) in
-      try reader.accounts(withResourceBelow: resource, limit: 100)
+      try reader.accounts(withResourceBelow: resource)
     }.filter { account in
       sameBytes(account.provider, provider.id)
         && account.resources.contains { sameBytes($0, resource) }

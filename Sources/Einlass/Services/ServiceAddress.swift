@@ -24,7 +24,8 @@ public struct ServiceAddress: Sendable, Equatable {
   }
 
   /// Parses an address. Refuses every part that two programs could read differently: user-info,
-  /// queries, fragments, dot segments, and encoded slashes, dots, backslashes and controls.
+  /// queries, fragments, dot segments, and encodings of separators, controls and unreserved
+  /// characters.
   public init(_ text: String) throws(Fault) {
     isHostAlone = !text.utf8.contains(UInt8(ascii: "/"))
     do throws(WebAddress.Fault) {
@@ -38,7 +39,7 @@ public struct ServiceAddress: Sendable, Equatable {
       path.isEmpty ? [] : path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
     guard segments.allSatisfy(isPlainSegment) else {
       throw Fault(
-        explanation: "holds an empty segment, a dot segment or an encoded separator or control")
+        explanation: "holds an empty segment, a dot segment, or a needless or unsafe encoding")
     }
   }
 
@@ -75,16 +76,26 @@ public struct ServiceAddress: Sendable, Equatable {
 }
 
 /// Whether every program reads the segment as the same name.
+///
+/// Some servers cut a segment at a semicolon, decode it twice, or take invalid UTF-8 for a dot. An
+/// encoded character that needs no encoding would name one path in two ways (RFC 3986 section 2.3).
 private func isPlainSegment(_ segment: Substring) -> Bool {
   var bytes = Array(segment.utf8)[...]
-  guard !bytes.isEmpty, segment != ".", segment != ".." else { return false }
+  var name: [UInt8] = []
   while let mark = bytes.firstIndex(of: UInt8(ascii: "%")) {
     let digits = bytes[(mark + 1)...].prefix(2).compactMap(hexDigitValue)
     guard digits.count == 2 else { return false }
-    switch digits[0] * 16 + digits[1] {
-    case ..<0x20, 0x7F, UInt8(ascii: "/"), UInt8(ascii: "\\"), UInt8(ascii: "."): return false
-    default: bytes = bytes[(mark + 3)...]
+    let byte = digits[0] * 16 + digits[1]
+    switch byte {
+    case ..<0x20, 0x7F, UInt8(ascii: "/"), UInt8(ascii: "\\"), UInt8(ascii: "%"): return false
+    case _ where isUnreserved(byte): return false
+    default:
+      name += bytes[..<mark] + [byte]
+      bytes = bytes[(mark + 3)...]
     }
   }
-  return true
+  name += bytes
+  guard String(validating: name, as: UTF8.self) != nil else { return false }
+  return ![[], [UInt8(ascii: ".")], [UInt8(ascii: "."), UInt8(ascii: ".")]]
+    .contains(Array(name.prefix { $0 != UInt8(ascii: ";") }))
 }

@@ -122,7 +122,7 @@ extension Einlass {
     at address: ServiceAddress, _ patience: AccountStore.Patience
   ) throws(Problem) -> (Account, resource: String, isOnly: Bool)? {
     let accounts = try store.read(patience) { reader throws(Problem) in
-      try reader.accounts(withResourceBelow: address.web.origin, limit: 100)
+      try reader.accounts(withResourceBelow: address.web.origin)
     }
     var found: (Account, resource: String, isOnly: Bool)?
     var providers: [String] = []

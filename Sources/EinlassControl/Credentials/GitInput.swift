@@ -22,10 +22,12 @@ struct GitInput {
       guard !row.contains(0), !row.contains(UInt8(ascii: "\r")),
         let text = String(validating: row, as: UTF8.self)
       else { throw .badInput(line: line, "holds a NUL, a CR or invalid UTF-8") }
-      guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
+      // Bytes, as git does: a combining mark after the sign would make another character of it.
+      guard let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")), equals > text.startIndex
+      else {
         throw .badInput(line: line, "is not of the form key=value")
       }
-      let (key, value) = (String(text[..<equals]), String(text[text.index(after: equals)...]))
+      let (key, value) = (String(text[..<equals]), String(text[text.utf8.index(after: equals)...]))
       switch key {
       case "capability[]": capabilities.append(value)
       case "wwwauth[]": challenges.append(value)

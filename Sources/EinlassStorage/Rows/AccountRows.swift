@@ -82,16 +82,14 @@ extension Database {
 
   /// Returns the accounts with a credential for a protected resource that begins with this text, in
   /// order of adding. Reads only the credentials for resources.
-  func accounts(
-    withResourceBelow prefix: String, limit: Int
-  ) throws(Problem) -> [Account] {
+  func accounts(withResourceBelow prefix: String) throws(Problem) -> [Account] {
     try accounts(
       """
       WHERE id IN (
         SELECT account FROM credential \(indexed(by: "credential_resource"))
         WHERE resource <> '' AND substr(resource, 1, length(?1)) = ?1)
-      ORDER BY +position LIMIT ?2
-      """, .text(prefix), .integer(Int64(limit)))
+      ORDER BY +position
+      """, .text(prefix))
   }
 
   func preferredAccount(of provider: String, by application: String) throws(Problem) -> Account? {

@@ -29,8 +29,8 @@ extension OpenStore: StoreReader {
     try connection.accounts(of: provider, username: username, limit: limit)
   }
 
-  func accounts(withResourceBelow prefix: String, limit: Int) throws(Problem) -> [Account] {
-    try connection.accounts(withResourceBelow: prefix, limit: limit)
+  func accounts(withResourceBelow prefix: String) throws(Problem) -> [Account] {
+    try connection.accounts(withResourceBelow: prefix)
   }
 
   func preferredAccount(of provider: String, by application: String) throws(Problem) -> Account? {

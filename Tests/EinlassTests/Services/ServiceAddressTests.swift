@@ -8,6 +8,7 @@ import Testing
     ("https://GIT.example:443/", "https://git.example"),
     ("https://git.example:8443/team/app.git", "https://git.example:8443/team/app.git"),
     ("https://git.example/a%20b/", "https://git.example/a%20b"),
+    ("https://git.example/t%C3%A9am/a;b=..", "https://git.example/t%C3%A9am/a;b=.."),
     ("http://127.0.0.1:8080/x", "http://127.0.0.1:8080/x"),
     ("imap.example.com", "imap.example.com"), ("127.0.0.1:5000", "127.0.0.1:5000"),
     ("[::1]:5000", "[::1]:5000"),
@@ -23,6 +24,10 @@ import Testing
     "https://git.example/a//", "https://git.example/%2e%2e/x", "https://git.example/a%2Fb",
     "https://git.example/a%5cb", "https://git.example/%0a", "https://git.example/%7F",
     "https://git.example/%zz", "https://git.example:0", "https://git.example\\@evil.example",
+    "https://git.example/corp/..;/x", "https://git.example/corp/.;a=1/x",
+    "https://git.example/..%3Bx", "https://git.example/;x", "https://git.example/a%252e%252e/x",
+    "https://git.example/%c0%ae%c0%ae/x", "https://git.example/%e0%80%ae/x",
+    "https://git.example/%ff", "https://git.example/%63orp", "https://git.example/a%2Db",
     "git.example:x", "https://git.example\n", "https://gıt.example", "git.example ",
   ])
   func `An address that two programs could read differently is refused`(text: String) {

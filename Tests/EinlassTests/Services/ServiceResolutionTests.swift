@@ -120,6 +120,18 @@ import Testing
     }
   }
 
+  @Test func `Of more than a hundred accounts at one origin the longest resource is found`() throws
+  {
+    let accounts = (0...100).map { number in
+      var account = Sample.account("user\(number)", "github")
+      account.resources = [number == 100 ? "https://mcp.example/photos" : "https://mcp.example"]
+      return account
+    }
+    let resolution = try Self.resolve("https://mcp.example/photos/list", accounts: accounts)
+    #expect(resolution.resource == "https://mcp.example/photos")
+    #expect(resolution.explanation.account == accounts[100])
+  }
+
   @Test func `Two accounts with a credential for one resource need a choice`() throws {
     let accounts = ["ada", "work"].map { name in
       var account = Sample.account(name, "github")
