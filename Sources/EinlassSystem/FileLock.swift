@@ -71,7 +71,7 @@ public struct FileLock: ~Copyable, Sendable {
   public func release() { _ = flock(descriptor, LOCK_UN) }
 
   /// Removes the lock file. Requires the exclusive lock, because otherwise two processes could hold
-  /// locks on different files at this path.
+  /// locks on different files at this path. Only a holder that was stopped is passed over so.
   ///
   /// A waiting process finds the file gone and creates another.
   public func removeFile() throws(FileError) {
@@ -116,14 +116,14 @@ public struct FileLock: ~Copyable, Sendable {
   }
 
   /// Whether the path still leads to the locked file.
-  private var isInPlace: Bool {
+  public var isInPlace: Bool {
     guard descriptor >= 0, let identity else { return false }
     return FileStatus.at(path)?.identity == identity
   }
 
   /// Reopens the file if it was replaced, because a lock on a removed file excludes no other
   /// process.
-  mutating func reopenIfReplaced() throws(FileError) {
+  public mutating func reopenIfReplaced() throws(FileError) {
     if !isInPlace { try reopen() }
   }
 

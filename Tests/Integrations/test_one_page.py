@@ -5,6 +5,8 @@ import os
 import select
 import signal
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -81,6 +83,58 @@ def test_the_next_one_asks_after_the_end_of_the_first_process(programs):
                 program._take()
     allow(holder(others))
     assert [program.end() for program in others] == [0] * len(others)
+
+
+def test_a_stopped_process_is_passed_over(house, programs):
+    first = holder(programs)
+    einlass = einlass_of(first)
+    os.kill(einlass, signal.SIGSTOP)
+    try:
+        others = [program for program in programs if program is not first]
+        await_page(others, 40)
+    finally:
+        os.kill(einlass, signal.SIGCONT)
+    # The failure of the one that goes on decides nothing for the others.
+    first.type("\x03")
+    assert first.end() == 1
+    allow(holder(others))
+    assert [program.end() for program in others] == [0] * len(others)
+    assert {last_line(program) for program in others} == {house.do("token", "gitlab").strip()}
+    assert house.count("gitlab", "POST", "/oauth/token") == 1
+
+
+def test_the_page_of_a_process_that_was_stopped_is_still_good(house, programs):
+    first = holder(programs)
+    einlass = einlass_of(first)
+    os.kill(einlass, signal.SIGSTOP)
+    others = [program for program in programs if program is not first]
+    second = await_page(others, 40)
+    os.kill(einlass, signal.SIGCONT)
+    allow(second)
+    assert [program.end() for program in others] == [0] * len(others)
+    # The person closes the former page, and its program takes over the token of the other one.
+    first.type("\x03")
+    first.end()
+    assert house.do("token", "gitlab").strip() == last_line(second)
+
+
+def einlass_of(program):
+    """The process of einlass that the program has started."""
+    [child] = Path(f"/proc/{program.process}/task/{program.process}/children").read_text().split()
+    return int(child)
+
+
+def await_page(programs, seconds):
+    """Returns the program that shows the page next."""
+    deadline = time.monotonic() + seconds
+    while not (asking := [program for program in programs if PAGE in program.shown]):
+        left = deadline - time.monotonic()
+        screens = select.select([program.screen for program in programs], [], [], max(0, left))[0]
+        assert screens, "nobody asks"
+        for program in programs:
+            if program.screen in screens:
+                program._take()
+    return asking[0]
 
 
 @contextlib.contextmanager

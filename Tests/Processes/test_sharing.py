@@ -328,6 +328,45 @@ def test_a_sent_renewal_is_stored_after_its_request_has_ended(how):
     world.close()
 
 
+@about_files("a database keeps the lease of a killed process for longer than its request lasts")
+def test_the_request_of_a_killed_process_may_come_late():
+    """The provider accepts the former refresh token for a while, and drops the successor that it has issued first."""
+    world = World(1, grace=30)
+    try:
+        account, family = world.add()
+        provider, successors = world.provider, set()
+        come, may_go = threading.Event(), threading.Event()
+
+        def gate(number, when):
+            if when == "before" and number == 0:
+                come.set()
+                assert may_go.wait(PATIENCE)
+            if when == "before" and provider.requests[number] in successors:
+                # A successor that was dropped: the family ends, whatever the grace.
+                if provider.requests[number] != provider.families[family]["refresh"]:
+                    provider.families[family]["revoked"] = True
+            if when == "after":
+                successors.add(provider.families[family]["refresh"])
+
+        provider.gate = gate
+        [killed] = world.processes
+        killed.send("credentials.get", account=account)
+        assert come.wait(PATIENCE)
+        killed.kill()
+        world.processes = [next_one := world.spawn(is_introduced=False)]
+        threading.Timer(0.6, may_go.set).start()
+        next_one.introduce()
+        assert "result" in next_one.call("credentials.get", account=account)
+        # Until the late request has come too.
+        while len(successors) < 2:
+            time.sleep(0.01)
+        answer = next_one.call("credentials.get", account=account, forceRefresh=True)
+        assert "result" in answer and not provider.families[family]["revoked"], answer
+        killed.close()
+    finally:
+        world.close()
+
+
 def test_the_negative_control_a_killed_process_stores_nothing():
     world = World(2)
     process, other = world.processes

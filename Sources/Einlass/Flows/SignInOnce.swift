@@ -43,7 +43,9 @@ extension Einlass {
 
   /// Runs a sign-in, unless another request of any process is at the same one. Then waits for its
   /// end and takes over its success or its failure, so that many programs open a single page. The
-  /// lease of an ended process is free, so the next request opens the page instead.
+  /// lease of an ended process is free, and a stopped one is passed over, so the next request opens
+  /// the page instead. After a stopped process goes on, an answer on its page is still good, but its
+  /// failure decides nothing.
   ///
   /// - Parameter adopted: returns the result if the other sign-in has made it possible.
   func signInOnce<Success: Sendable>(
@@ -62,6 +64,10 @@ extension Einlass {
     }
     if let result = try await adopted() { return result }
     do throws(Problem) { return try await signIn() } catch {
+      guard lease.isHeld() else {
+        if let result = try await adopted() { return result }
+        throw error
+      }
       if error.decidesForOthers {
         let id = Base64URL.encode(effects.randomBytes(12))
         store.failedSignIns.record(

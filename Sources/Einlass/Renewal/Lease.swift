@@ -13,17 +13,22 @@ public final class Lease: Sendable {
   /// Throws `accountStoreFailure` with detail `locked` if the lease may end before the answer to a
   /// request that is sent now. Called before each request to a provider.
   let requireTime: @Sendable () throws(Problem) -> Void
+  /// Whether no other process has passed over this one while it was stopped.
+  let isHeld: @Sendable () -> Bool
 
   /// - Parameters:
   ///   - removeLockFile: removes the lease's lock file, after the account was removed.
   ///   - requireTime: throws if too little is left of a lease that ends by itself.
+  ///   - isHeld: returns `false` after another process has passed over this one.
   ///   - end: lets the next request take the lease.
   public init(
     removeLockFile: @escaping @Sendable () -> Void = {},
     requireTime: @escaping @Sendable () throws(Problem) -> Void = {},
+    isHeld: @escaping @Sendable () -> Bool = { true },
     end: @escaping @Sendable () -> Void
   ) {
     self.requireTime = requireTime
+    self.isHeld = isHeld
     self.removeLockFile = removeLockFile
     self.end = end
   }

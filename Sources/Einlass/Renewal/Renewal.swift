@@ -17,12 +17,13 @@ extension StoredCredentialFlow {
   func renewal(
     storedIn store: AccountStore, under lease: Lease
   ) async throws(Problem) -> Renewal {
-    try await effects.finishing { () throws(Problem) in
+    let begun = BegunRenewal(account: account.id, generation: own?.generation ?? 0)
+    try await pause(before: begun, in: store)
+    return try await effects.finishing { () throws(Problem) in
       defer { lease.keepAlive() }
       if case .passwordSession(let descriptor) = descriptor {
         return try await sessionRenewal(descriptor, in: store)
       }
-      let begun = BegunRenewal(account: account.id, generation: own?.generation ?? 0)
       store.begunRenewals.begin(begun)
       defer { store.begunRenewals.end(begun) }
       let token: OAuth2Credential
@@ -37,6 +38,14 @@ extension StoredCredentialFlow {
       if let problem = try await foreignAudience(of: token, in: store) { return .failed(problem) }
       return try await save(.oauth2(token), in: store)
     }
+  }
+
+  /// Waits for at least a second before another process's renewal is repeated. The request of a
+  /// killed process may be on its way, and if it came second, a server with a grace period might drop
+  /// the token that was issued first.
+  private func pause(before begun: BegunRenewal, in store: AccountStore) async throws(Problem) {
+    guard store.begunRenewals.contains(begun) else { return }
+    try await effects.sleepUntil(effects.now() + 2)
   }
 
   /// Returns the problem of a token for another resource than the stored one's, after storing its

@@ -76,14 +76,22 @@ extension AccountLeases {
   convenience init(beside location: StoreLocation) {
     let directory = location.directory + "/locks"
     self.init { name, deadline, ended throws(Problem) in
+      let isSignIn = name.hasPrefix(Lease.signInPrefix)
       let file = try FileProblem.store { () throws(FileError) in
-        var file = try FileLock("\(name).lock", in: SafeDirectory.create(directory))
-        let isHeld = try file.acquire(.exclusive, by: deadline)
+        let locks = try SafeDirectory.create(directory)
+        var file = try FileLock("\(name).lock", in: locks)
+        let isHeld =
+          isSignIn
+          ? try file.acquirePassingOver(by: deadline, in: locks)
+          : try file.acquire(.exclusive, by: deadline)
         return isHeld ? Lock<FileLock?>(file) : nil
       }
       guard let file else { return nil }
+      if isSignIn { SignOfLife.start(on: file) }
       return Lease {
         file.withLock { file in try? file?.removeFile() }
+      } isHeld: {
+        file.withLock { file in file?.isInPlace ?? false }
       } end: {
         file.withLock { $0 = nil }
         ended()

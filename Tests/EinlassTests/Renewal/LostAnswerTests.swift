@@ -92,9 +92,29 @@ struct LostAnswerTests {
     let engine = try Sample.engine(script)
     try await engine.finish(Self.begun) { _ in Self.request() }
     #expect(script.requests.count == 1 && script.store.begunRenewals.isEmpty)
+    #expect(script.log.contains(Self.pause(of: script)))
     // The refresh has its answer now.
     try await engine.finish(Self.begun) { _ in Self.request() }
     #expect(script.requests.count == 1)
+  }
+
+  @Test(arguments: [false, true])
+  func `Only a refresh that a killed process left behind is repeated after a pause`(
+    isLeftBehind: Bool
+  ) async throws {
+    let script = Script(
+      [.lostAnswer, Self.fresh], store: RefreshTests.store(endsIn: 0))
+    if isLeftBehind { script.store.begunRenewals = [Self.begun] }
+    _ = try await Sample.engine(script).credential(Self.request())
+    let isRequest = { (entry: String) in entry.hasPrefix("POST") }
+    let before = try #require(script.log.firstIndex(where: isRequest))
+    // The lost answer of its own request is asked for again at once.
+    #expect(script.requests.count == 2 && script.log[before...].allSatisfy(isRequest))
+    #expect(script.log[..<before].contains(Self.pause(of: script)) == isLeftBehind)
+  }
+
+  private static func pause(of script: Script) -> String {
+    "sleep until \(script.effects.now() + 2)"
   }
 
   @Test func `An application without access leaves a begun refresh to others`() async throws {
