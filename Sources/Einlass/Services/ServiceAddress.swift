@@ -39,7 +39,7 @@ public struct ServiceAddress: Sendable, Equatable {
       path.isEmpty ? [] : path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
     guard segments.allSatisfy(isPlainSegment) else {
       throw Fault(
-        explanation: "holds an empty segment, a dot segment, or a needless or unsafe encoding")
+        explanation: "holds an empty segment, a dot segment, or a needless or ambiguous encoding")
     }
   }
 
