@@ -20,7 +20,7 @@
 #define FUNCTIONS(X)                                                                              \
   X(easy_init) X(easy_cleanup) X(easy_setopt) X(easy_getinfo) X(slist_append) X(slist_free_all)   \
   X(multi_init) X(multi_cleanup) X(multi_setopt) X(multi_add_handle) X(multi_remove_handle)       \
-  X(multi_perform) X(multi_info_read) X(multi_poll) X(multi_wakeup)                               \
+  X(multi_perform) X(multi_info_read) X(multi_poll) X(multi_timeout) X(multi_wakeup)              \
   X(url) X(url_cleanup) X(url_set) X(url_get) X(free) X(global_init) X(version_info)
 
 static struct {
@@ -193,6 +193,11 @@ CURL *ccurl_multi_next_ended(CURLM *multi, CURLcode *result) {
 
 CURLMcode ccurl_multi_poll(CURLM *multi, int milliseconds) {
   return table.multi_poll(multi, NULL, 0, milliseconds, NULL);
+}
+
+long ccurl_multi_timeout(CURLM *multi) {
+  long milliseconds = -1;
+  return table.multi_timeout(multi, &milliseconds) == CURLM_OK ? milliseconds : -1;
 }
 
 CURLMcode ccurl_multi_wakeup(CURLM *multi) { return table.multi_wakeup(multi); }

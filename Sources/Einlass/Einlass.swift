@@ -72,7 +72,8 @@ public struct Einlass: Sendable {
   ///
   /// Signs only with a credential issued to the caller's registration, and only while access is
   /// granted. Throws `unknownAccount`, `authenticatorUnconfigured`, `accessNotGranted`,
-  /// `bindingMismatch`, `reloginNeeded`, `unsafeURL`.
+  /// `bindingMismatch`, `reloginNeeded`, `unsafeURL`, and `throttled` with detail `refusedByService`
+  /// for a service that has just refused the credential.
   public func sign(_ request: SignRequest) throws(Problem) -> RequestAuthorization {
     try authorization(for: request, in: catalog, store: store, effects: effects)
   }

@@ -55,7 +55,8 @@ enum EinlassCommand {
         ExitCode.configuration)
     }
     guard let arguments = Program.arguments else {
-      return complain("the system did not hand over the command line", ExitCode.configuration)
+      return complain(
+        "the system did not hand over the command line, or it is not UTF-8", ExitCode.configuration)
     }
     let options: Options
     do throws(Options.UsageError) { options = try Options(Array(arguments.dropFirst())) } catch {

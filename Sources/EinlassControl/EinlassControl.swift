@@ -53,7 +53,7 @@ struct EinlassControl: ParsableCommand {
       Glibc.exit(Failure.internalCode)
     }
     guard let arguments = Program.arguments else {
-      complain("problem: The system did not hand over the command line.")
+      complain("problem: The system did not hand over the command line, or it is not UTF-8.")
       Glibc.exit(Failure.configurationCode)
     }
     let words = CredentialCommand.arguments(

@@ -242,6 +242,8 @@ extension Refusal {
         "--replace")
     case "unsafeURL" where data["detail"]?.string == "notServed":
       NextStep("Choose an account for it:", "services", "add", "ADDRESS", "PROVIDER")
+    case "unsafeURL" where data["detail"]?.string == "ambiguous":
+      NextStep("Write the path without semicolons and needless % encodings.")
     case "unsafeURL" where data["detail"]?.string == "notPublic":
       NextStep(
         "If it is a server of your network, name it in internalHosts of the configuration file.")

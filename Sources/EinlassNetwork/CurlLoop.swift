@@ -104,12 +104,23 @@ extension CurlLoop {
       unsafe ccurl_multi_perform(multi)
       unsafe collect(from: multi, &running)
       let isIdle = running.isEmpty
-      unsafe ccurl_multi_poll(multi, Int32(idle.wholeMilliseconds))
+      unsafe wait(for: multi, running)
       abandoned = retire { state in state.isClosed || (isIdle && state.waiting.isEmpty) }
     } while abandoned == nil
     for transfer in running.values { unsafe transfer.detach(from: multi) }
     for transfer in (abandoned ?? []) + running.values { transfer.end(.failure(.cancelled)) }
     unsafe ccurl_multi_cleanup(multi)
+  }
+
+  /// Waits for the next event. After a stop of this process every transfer has as much time left as
+  /// before: libcurl looks at the time first, and would drop an answer that has arrived meanwhile.
+  private func wait(for multi: UnsafeMutableRawPointer, _ running: [UInt: CurlTransfer]) {
+    let timer = unsafe ccurl_multi_timeout(multi)
+    let begun = Deadline(milliseconds: 0).monotonicMilliseconds
+    unsafe ccurl_multi_poll(multi, Int32(idle.wholeMilliseconds))
+    let passed = Int(Deadline(milliseconds: 0).monotonicMilliseconds - begun)
+    guard !running.isEmpty, timer >= 0, passed > timer + 100 else { return }
+    for transfer in running.values { transfer.prolong(milliseconds: passed) }
   }
 
   private func fail(_ library: ccurl_state) {

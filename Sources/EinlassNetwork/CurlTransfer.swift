@@ -29,6 +29,8 @@ typealias CurlHandle = UnsafeMutableRawPointer
   /// The number of bytes of the request's body that libcurl has read.
   private var sentCount = 0
   private var handle: CurlHandle?
+  /// The time for which the process was stopped during the transfer.
+  private var stopped = 0
   private var headers: UnsafeMutablePointer<curl_slist>?
   private var answer: CurlAnswer
   /// Whether the server had an address that is not public.
@@ -73,6 +75,22 @@ typealias CurlHandle = UnsafeMutableRawPointer
       throw error
     }
     return unsafe handle
+  }
+
+  /// Lengthens the limits of time by a stop of the process.
+  func prolong(milliseconds: Int) {
+    guard let handle = unsafe handle else { return }
+    stopped += milliseconds
+    for (option, value) in timeLimits { _ = unsafe ccurl_set_long(handle, option, value) }
+  }
+
+  private var timeLimits: [(CURLoption, Int)] {
+    let limits = configuration.limits
+    let total = min(request.timeout ?? limits.total, limits.total)
+    return [
+      (CURLOPT_TIMEOUT_MS, total.wholeMilliseconds + stopped),
+      (CURLOPT_LOW_SPEED_TIME, limits.slow.wholeSeconds + (stopped + 999) / 1000),
+    ]
   }
 
   /// Frees handle and header lines. A connection in the middle of a transfer is closed.
@@ -143,7 +161,6 @@ typealias CurlHandle = UnsafeMutableRawPointer
 extension CurlTransfer {
   private func configure(_ handle: CurlHandle, _ address: String) throws(TransferFault) {
     let limits = configuration.limits
-    let timeout = min(request.timeout ?? limits.total, limits.total)
     // libcurl compares the accepted public key after the handshake, before it sends the request.
     let isVerified = request.trust.publicKey == nil && purpose != .handshake(isVerified: false)
     let handshake = purpose == .exchange ? 0 : 1
@@ -159,13 +176,11 @@ extension CurlTransfer {
       (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)), (CURLOPT_HTTP09_ALLOWED, 0),
       (CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
       (CURLOPT_CONNECTTIMEOUT_MS, limits.connect.wholeMilliseconds),
-      (CURLOPT_TIMEOUT_MS, timeout.wholeMilliseconds),
       (CURLOPT_LOW_SPEED_LIMIT, limits.slowBytesPerSecond),
-      (CURLOPT_LOW_SPEED_TIME, limits.slow.wholeSeconds),
       (CURLOPT_MAXAGE_CONN, limits.idle.wholeSeconds),
       (CURLOPT_MAXLIFETIME_CONN, limits.idle.wholeSeconds),
     ]
-    for (option, value) in numbers {
+    for (option, value) in numbers + timeLimits {
       try check(unsafe ccurl_set_long(handle, option, value))
     }
     var texts: [(CURLoption, String)] = [

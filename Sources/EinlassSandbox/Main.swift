@@ -8,7 +8,7 @@ import Foundation
 struct EinlassSandbox {
   static func main() async {
     guard let arguments = Program.arguments else {
-      fail("The system did not hand over the command line.", code: 78)
+      fail("The system did not hand over the command line, or it is not UTF-8.", code: 78)
     }
     do {
       let options = try Options(Array(arguments.dropFirst()))

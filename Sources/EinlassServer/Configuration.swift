@@ -245,13 +245,19 @@ public struct Configuration: Sendable {
       else {
         throw ConfigurationError(path, "an object with folder, provider and account as texts")
       }
-      guard folder == "/" || folder.hasPrefix("/") && !folder.hasSuffix("/") else {
-        throw ConfigurationError("\(path)/folder", "an absolute path without a slash at its end")
+      let names = folder.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+      guard folder == "/" || folder.hasPrefix("/") && !names.contains(where: isNoName) else {
+        throw ConfigurationError(
+          "\(path)/folder",
+          "an absolute path without a slash at its end, empty names and dots as names")
       }
       folders.append(FolderPreference(folder, provider: provider, account: account))
     }
     return folders
   }
+
+  /// Whether a part of a path would make another spelling of the same folder.
+  private static func isNoName(_ name: Substring) -> Bool { ["", ".", ".."].contains(name) }
 
   private static func service(
     _ json: JSONValue, _ path: String
@@ -267,9 +273,12 @@ public struct Configuration: Sendable {
         try string(value, "\(path)/\(name)")
       }
     }
-    guard let address = try optional("address"), let address = try? ServiceAddress(address) else {
+    guard let address = try optional("address"), let address = try? ServiceAddress(address),
+      !address.isAmbiguous
+    else {
       throw ConfigurationError(
-        "\(path)/address", "an https address without a query, or a host name")
+        "\(path)/address",
+        "an https address without a query, semicolons and needless encodings, or a host name")
     }
     guard let provider = try optional("provider") else {
       throw ConfigurationError("\(path)/provider", "a provider's id")

@@ -88,6 +88,9 @@ public struct FileLock: ~Copyable, Sendable {
     if ftruncate(descriptor, off_t((changeCount + 1) % (1 << 16))) != 0 { ftruncate(descriptor, 0) }
   }
 
+  /// Forgets the announced changes of former holders.
+  public func clearChanges() { ftruncate(descriptor, 0) }
+
   /// A number that differs after each announced change. It repeats after 65 536 changes.
   public var changeCount: Int64 { FileStatus.of(descriptor)?.countBytes ?? 0 }
 

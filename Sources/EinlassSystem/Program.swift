@@ -4,17 +4,17 @@ internal import Glibc
 /// Programs and their paths.
 public enum Program {
   /// The words of the command line; the first one names the program. `nil` if the C library did not
-  /// hand them over.
+  /// hand them over, or if they are not UTF-8, because two names of stores would else be the same.
   ///
-  /// Swift's `CommandLine` reads procfs and is empty without it, as if there were no option. Invalid
-  /// UTF-8 is replaced.
+  /// Swift's `CommandLine` reads procfs and is empty without it, as if there were no option.
   public static var arguments: [String]? {
     var words: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
     let count = unsafe Int(csystem_arguments(&words))
     guard count > 0, let words = unsafe words else { return nil }
-    return unsafe UnsafeBufferPointer(start: words, count: count).compactMap {
-      unsafe $0.map { unsafe String(cString: $0) }
+    let texts = unsafe UnsafeBufferPointer(start: words, count: count).compactMap {
+      unsafe $0.flatMap { unsafe String(validatingCString: $0) }
     }
+    return texts.count == count ? texts : nil
   }
 
   /// The path of the running program; `nil` if it cannot be told.

@@ -168,7 +168,7 @@ import Testing
       "/services/0/scopes"
     ),
     (
-      #"{"services": [{"address": "a.example", "provider": "a"}, {"address": "https://a.example/", "provider": "b"}]}"#,
+      #"{"services": [{"address": "https://a.example", "provider": "a"}, {"address": "https://a.example/", "provider": "b"}]}"#,
       "/services/1/address"
     ),
   ])

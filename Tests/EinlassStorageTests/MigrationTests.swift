@@ -70,6 +70,26 @@ struct MigrationTests {
     #expect(try old.contents(new.account.id) == [new.credential])
   }
 
+  @Test(arguments: ["a_ada", "sign-in-ada"])
+  func `A store is not migrated while another process waits for a token`(lease: String) throws {
+    let home = try StoreHome()
+    _ = try home.store().add(.example(), .usual)
+    let locks = try SafeDirectory.create(home.directory + "/locks")
+    var held = try FileLock("\(lease).lock", in: locks)
+    try #require(try held.acquire(.exclusive, by: .now))
+    let location = StoreLocation(directory: home.directory, keyDirectory: home.keyDirectory)
+    let opening = StoreOpening(
+      location: location, keys: KeySource(.usual, location: location),
+      migrations: Self.later([Self.addColumn]))
+    let problem = problem {
+      _ = try opening.openForReading(by: Deadline(milliseconds: 300))
+    }
+    // A person may take minutes for a sign-in.
+    #expect(problem?.detail == (lease == "a_ada" ? "locked" : nil))
+    held.release()
+    #expect(try opening.openForReading(by: AccountStore.Patience.usual.deadline) != nil)
+  }
+
   @Test func `An older store with inconsistent rows is reported as damaged and left unchanged`()
     throws
   {

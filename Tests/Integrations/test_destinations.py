@@ -125,10 +125,11 @@ def test_git_asks_for_the_address_that_it_uses_and_for_that_of_a_redirect(signed
         code, _, errors = house.run("git", "ls-remote", "https://gitlab.com/hello.git")
         assert code == 128 and len(tokens(gate)) == 1, errors
         assert elsewhere.seen and tokens(elsewhere) == []
+        elsewhere.seen.clear()
         # The other way round, the address of gitlab does not count.
         house.run("git", "config", "--global", f"url.{elsewhere.address}/.insteadOf", gate.address + "/")
         house.run("git", "ls-remote", gate.address + "/hello.git")
-        assert tokens(elsewhere) == []
+        assert elsewhere.seen and tokens(elsewhere) == []
 
 
 @needs("git")
@@ -139,9 +140,11 @@ def test_the_proxy_of_git_gets_no_token(signed_in, tls, elsewhere):
         serve(house, "git", gate)
         house.run("git", "config", "--global", "http.sslCAInfo", authority)
         for proxy in (elsewhere.address, elsewhere.address.replace("//", "//oauth2@")):
-            elsewhere.seen.clear()
-            house.run("git", "-c", "http.proxy=" + proxy, "ls-remote", gate.address + "/hello.git")
-            assert elsewhere.seen == [] and gate.seen == [] and elsewhere.heads
+            elsewhere.heads.clear()
+            _, _, errors = house.run("git", "-c", "http.proxy=" + proxy, "ls-remote", gate.address + "/hello.git")
+            # For a user name in its address git wants a password first, and einlass has none.
+            assert elsewhere.heads or "could not read Password" in errors, errors
+            assert elsewhere.seen == [] and gate.seen == []
             assert not any("uthorization" in head for head in elsewhere.heads)
 
 

@@ -131,6 +131,44 @@ def test_a_setup_that_is_killed_at_any_moment_can_be_taken_back(ready_for_setup)
         take_back(house)
 
 
+def test_a_taking_back_during_a_setup_loses_no_helper(ready_for_setup):
+    house = ready_for_setup
+    git, begun, asked, go = (house.folder / name for name in ("bin/git", "begun", "asked", "go"))
+    git.write_text(f"""#!/bin/sh
+case "$*" in
+  *--unset-all* | *--add*) touch {begun}; while [ ! -e {go} ]; do sleep 0.05; done ;;
+  *--get-all*) [ ! -e {begun} ] || touch {asked} ;;
+esac
+exec {shutil.which("git")} "$@"
+""")
+    git.chmod(0o700)
+    setup = house.start("einlassctl", "setup", "git", "--yes")
+    while not begun.exists():
+        assert setup.poll() is None
+        time.sleep(0.05)
+    undo = house.start("einlassctl", "setup", "git", "--undo", "--yes")
+    # It reads the settings, which are as before, and then waits for the end of the setup.
+    while not asked.exists():
+        assert undo.poll() is None
+        time.sleep(0.05)
+    time.sleep(1)
+    go.touch()
+    assert setup.wait(60) == 0
+    _, errors = undo.communicate(timeout=60)
+    assert undo.returncode != 0 and "changed meanwhile" in errors
+    assert helpers(house) == ["", "einlass"]
+    git.unlink()
+    take_back(house)
+
+
+def test_values_that_the_person_has_shortened_stay(ready_for_setup):
+    house = ready_for_setup
+    house.do("setup", "git", "--yes")
+    assert house.run("git", "config", "--global", "--replace-all", NAME, "")[0] == 0
+    code, _, errors = house.run("einlassctl", "setup", "git", "--undo", "--yes")
+    assert code == 0 and "has changed since and stays" in errors and helpers(house) == [""]
+
+
 def test_setups_at_once_lose_nothing(ready_for_setup):
     house = ready_for_setup
     docker = house.folder / ".docker/config.json"

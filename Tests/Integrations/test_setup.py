@@ -189,6 +189,45 @@ def test_doctor_names_the_setups(signed_in, remote):
     assert findings()[0][0] == "note" and remote.address in findings()[0][1]
 
 
+@pytest.mark.parametrize("later", [True, False], ids=["after", "before"])
+def test_a_helper_that_would_keep_the_tokens_is_named(signed_in, remote, later):
+    house, config = signed_in, signed_in.folder / ".gitconfig"
+    section, store = f'[credential "{remote.address}"]\n\tuseHttpPath = false\n', "[credential]\n\thelper = store\n"
+    config.write_text(section + store if later else store + section)
+    code, _, errors = house.run("einlassctl", "setup", "git", "--yes")
+    assert code == 0 and ("gives the tokens also to store" in errors) == later, errors
+    found = json.loads(house.run("einlassctl", "doctor", "--json")[1])["findings"]
+    (finding,) = [finding for finding in found if finding["check"] == "git"]
+    assert (finding["verdict"], "also to store" in finding["detail"]) == (("problem", True) if later else ("ok", False))
+    assert clone(house, remote)[0] == 0 and (house.folder / ".git-credentials").exists() == later
+
+
+def test_a_denial_after_the_setup_stays(signed_in, remote):
+    house = signed_in
+    house.do("setup", "git", "--yes")
+    house.do("access", "set", "git", "gitlab", "denied")
+    house.do("setup", "git", "--undo", "--yes")
+    found = json.loads(house.do("access", "list", "--json"))["grants"]
+    assert [grant["state"] for grant in found if grant["application"] == "git"] == ["denied"]
+
+
+def test_a_configuration_that_git_cannot_read_is_no_empty_one(signed_in, remote):
+    house, config = signed_in, signed_in.folder / ".gitconfig"
+    house.do("setup", "git", "--yes")
+    sound = config.read_text()
+    config.write_text(sound + "[broken\n")
+    code, _, errors = house.run("einlassctl", "setup", "git", "--undo", "--yes")
+    assert code != 0 and "git config failed" in errors
+    config.write_text(sound)
+    house.do("setup", "git", "--undo", "--yes")
+    assert "einlass" not in config.read_text()
+
+
+def test_a_setup_for_another_store_is_refused(signed_in, tmp_path):
+    code, _, errors = signed_in.run("einlassctl", "setup", "git", "--yes", "--store", str(tmp_path / "other.db"))
+    assert code == 64 and "without --store" in errors
+
+
 def test_doctor_finds_a_helper_that_the_person_configured(signed_in):
     house = signed_in
 

@@ -241,13 +241,19 @@ def test_a_store_of_an_older_einlass_gets_the_newest_tables_from_the_first_machi
     account, _ = machines.add("ada")
     machines.processes.pop().close()
     make_older(shared, "einlass_older")
+    # An older machine that waits for a token could not store it in newer tables.
+    shared.sql("INSERT INTO einlass_older.lease VALUES ('a_held', 'older', 1, clock_timestamp() + interval '2 s'), "
+               "('sign-in-held', 'older', 1, clock_timestamp() + interval '1 h')")
+    [(revision,)] = shared.sql("SELECT revision FROM einlass_older.meta")
     # All machines come at once.
     machines.processes = [machines.spawn(is_introduced=False) for _ in range(4)]
     numbers = [process.send("accounts.list") for process in machines.processes]
     for process, number in zip(machines.processes, numbers):
         answer = process.answer(number)
         assert [entry["account"] for entry in answer["result"]["accounts"]] == [account], answer
-    assert shared.sql("SELECT schema FROM einlass_older.meta") == [("2",)]
+    assert shared.sql("SELECT until < clock_timestamp() FROM einlass_older.lease WHERE name = 'a_held'") == [("t",)]
+    # Older machines have heard of it.
+    assert shared.sql("SELECT schema, revision FROM einlass_older.meta") == [("2", str(int(revision) + 1))]
     assert shared.sql("SELECT count(*) FROM einlass_older.service_refusal") == [("0",)]
     assert machines.processes[0].call("store.check")["result"]["sound"]
 

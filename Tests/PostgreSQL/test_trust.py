@@ -60,7 +60,17 @@ SPY = ("CREATE TABLE {0}.caught (who text)", "GRANT INSERT ON {0}.caught TO PUBL
        "CREATE TRIGGER spy BEFORE INSERT ON {0}.account FOR EACH ROW EXECUTE FUNCTION {0}.spy()")
 
 
-@pytest.mark.parametrize("more", [(), SPY], ids=["tables", "trigger"])
+#: Operators and a function in the schema that the role's search path begins with.
+SHADOWS = ("CREATE SCHEMA ein", "GRANT USAGE ON SCHEMA ein TO PUBLIC",
+           *(f"CREATE FUNCTION ein.{name} {language} AS 'BEGIN INSERT INTO {{0}}.caught VALUES (current_user); {end} END'"
+             for name, language, end in (
+                 ("joined(a name, b name) RETURNS text", "LANGUAGE plpgsql", "RETURN NULL;"),
+                 ("joined(a text, b name) RETURNS text", "LANGUAGE plpgsql", "RETURN NULL;"),
+                 ("pg_advisory_xact_lock(a integer) RETURNS void", "LANGUAGE plpgsql", ""))),
+           *(f"CREATE OPERATOR ein.|| (LEFTARG = {kind}, RIGHTARG = name, FUNCTION = ein.joined)" for kind in ("name", "text")))
+
+
+@pytest.mark.parametrize("more", [(), SPY, SPY + SHADOWS], ids=["tables", "trigger", "operators"])
 def test_the_tables_of_another_role_are_refused_and_run_nothing(place, machine, more):
     address = make(place, "planted", "mallory", *(line.format("einlass_planted") for line in more))
     process = machine(address, is_introduced=False)
@@ -69,6 +79,13 @@ def test_the_tables_of_another_role_are_refused_and_run_nothing(place, machine, 
     assert detail(process.call("accounts.list")) == "refused"
     if more:
         assert place.sql("SELECT count(*) FROM einlass_planted.caught") == [("0",)]
+
+
+def test_the_first_machine_runs_no_function_of_another_role(place, machine):
+    spy = [line.format("watched") for line in (*SPY[:2], *SHADOWS)]
+    place.sql("CREATE SCHEMA watched", "GRANT USAGE ON SCHEMA watched TO PUBLIC", *spy, role="mallory")
+    assert "result" in add(machine(place.address("watching", role="ein")))
+    assert place.sql("SELECT count(*) FROM watched.caught") == [("0",)]
 
 
 def test_a_view_in_place_of_a_table_is_not_read(place, machine):
@@ -113,8 +130,10 @@ def test_a_role_that_nobody_signs_in_as_counts_by_its_members(place, machine):
     ("CREATE RULE r AS ON INSERT TO {0}.change DO ALSO SELECT 1", "its table change has the rule r", "DROP RULE r ON {0}.change"),
     ("ALTER TABLE {0}.credential ENABLE ROW LEVEL SECURITY", "its table credential has row security",
      "ALTER TABLE {0}.credential DISABLE ROW LEVEL SECURITY"),
-    ("CREATE TABLE {0}.heir () INHERITS ({0}.account)", "account is not an ordinary table", "DROP TABLE {0}.heir")],
-    ids=["trigger", "rule", "row security", "heir"])
+    ("CREATE TABLE {0}.heir () INHERITS ({0}.account)", "account is not an ordinary table", "DROP TABLE {0}.heir"),
+    ("GRANT ALL ON {0}.account TO mallory", "its table account lets the role mallory make triggers",
+     "REVOKE TRIGGER ON {0}.account FROM mallory")],
+    ids=["trigger", "rule", "row security", "heir", "right"])
 def test_a_changed_table_is_refused_until_it_is_changed_back(place, machine, change, named, undo):
     address = place.address("changed", role="ein")
     first = machine(address)

@@ -7,6 +7,7 @@ import json
 import os
 import random
 import resource
+import signal
 import threading
 import time
 
@@ -363,6 +364,32 @@ def test_the_request_of_a_killed_process_may_come_late():
         answer = next_one.call("credentials.get", account=account, forceRefresh=True)
         assert "result" in answer and not provider.families[family]["revoked"], answer
         killed.close()
+    finally:
+        world.close()
+
+
+def test_an_answer_that_arrives_at_a_stopped_process_counts():
+    """libcurl gives up a transfer without a byte in ten seconds, and looks at the time before it reads."""
+    world = World(1)
+    try:
+        account, _ = world.add()
+        come, may_go = threading.Event(), threading.Event()
+
+        def gate(number, when):
+            if when == "after":
+                come.set()
+                assert may_go.wait(PATIENCE)
+
+        world.provider.gate = gate
+        [process] = world.processes
+        number = process.send("credentials.get", account=account)
+        assert come.wait(PATIENCE)
+        process.process.send_signal(signal.SIGSTOP)
+        may_go.set()
+        time.sleep(12)
+        process.process.send_signal(signal.SIGCONT)
+        assert "result" in process.answer(number)
+        assert len(world.provider.requests) == 1
     finally:
         world.close()
 

@@ -987,11 +987,16 @@ that returns entries for `tabulated-list-mode'."
 
 (defun einlass--resolve (service &optional account)
   "Return the answer of `services.resolve' for SERVICE and ACCOUNT."
-  (einlass-request 'services.resolve
-                   `(,(if (string-match-p "[.:/]" service) :address :provider) ,service
-                     ,@(when account (list :account account))
-                     ,@(unless (file-remote-p default-directory)
-                         (list :folder (file-truename (directory-file-name (expand-file-name default-directory))))))))
+  (let ((place (list (if (string-match-p "[.:/]" service) :address :provider) service)))
+    (append (einlass-request 'services.resolve
+                             `(,@place ,@(when account (list :account account))
+                               ,@(unless (file-remote-p default-directory)
+                                   (list :folder (file-truename (directory-file-name (expand-file-name default-directory)))))))
+            (when (eq (car place) :address) place))))
+
+(defun einlass--refusable (where)
+  "Return the parameters that name the service of WHERE, which may have refused a token."
+  (seq-mapcat (lambda (name) (when (plist-get where name) (list name (plist-get where name)))) '(:resource :address)))
 
 (defun einlass--token (where account)
   "Return a token for WHERE, an answer of `services.resolve'.
@@ -1003,8 +1008,7 @@ It is of ACCOUNT, or of the usual account."
                   `(:provider ,provider ,@(when account (list :account account)) ,@scopes
                     :credential "none" :selection "whenMany" :signIn "ifNeeded"
                     :interactive ,(if noninteractive "never" "auto"))))
-         (wish `(:account ,(plist-get chosen :account) ,@scopes
-                 ,@(when (plist-get where :resource) (list :resource (plist-get where :resource)))))
+         (wish `(:account ,(plist-get chosen :account) ,@scopes ,@(einlass--refusable where)))
          (credential (plist-get (condition-case problem
                                     (einlass-request 'credentials.get wish)
                                   (einlass-error
@@ -1043,19 +1047,24 @@ The next token is a new one."
       (if (plist-get where :error) (einlass--signal (plist-get where :error))
         (einlass--fail "unknownAccount" "Name the account whose token was refused.")))
     (einlass-request 'credentials.reject
-                     `(:account ,(plist-get where :account)
-                       ,@(when (plist-get where :resource) (list :resource (plist-get where :resource)))))))
+                     `(:account ,(plist-get where :account) ,@(einlass--refusable where)))))
 
 ;;; auth-source
+
+(defconst einlass--ports
+  '(("smtp" . "25") ("imap" . "143") ("https" . "443") ("smtps" . "465") ("submissions" . "465")
+    ("submission" . "587") ("imaps" . "993") ("pop3s" . "995"))
+  "The numbers of ports by their names.")
 
 (defun einlass--find (host port users)
   "Return the entry of `auth-source' for HOST and PORT, or nil.
 USERS is a list of user names, or t for any of them."
-  (let* ((number (pcase (format "%s" port)
-                   ("smtp" "25") ("imap" "143") ((and name (pred (string-match-p "\\`[0-9]+\\'"))) name)))
-         ;; A connection to these two may stay without TLS, so a service has to name the port.
-         (addresses (append (when number (list (format "%s:%s" host number)))
-                            (unless (member number '("25" "143")) (list host))))
+  (let* ((ports (mapcar (lambda (name) (or (cdr (assoc name einlass--ports)) name))
+                        (mapcar (lambda (name) (format "%s" name)) (delq nil (if (listp port) (copy-sequence port) (list port))))))
+         ;; A connection to another port may stay without TLS, so a service has to name the port.
+         (addresses (append (mapcar (lambda (number) (format "%s:%s" host number))
+                                    (seq-filter (lambda (name) (string-match-p "\\`[0-9]+\\'" name)) ports))
+                            (when (or (null ports) (seq-intersection ports '("443" "465" "587" "993" "995"))) (list host))))
          (where (seq-some (lambda (address) (condition-case nil (einlass--resolve address) (einlass-error))) addresses))
          (accounts (and where (einlass--all 'accounts.list :accounts (list :provider (plist-get where :provider)))))
          (names (lambda (account) (delq nil (list (plist-get account :username) (plist-get account :email)))))

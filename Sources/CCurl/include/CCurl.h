@@ -75,6 +75,8 @@ CURL *ccurl_multi_next_ended(CURLM *multi, CURLcode *result);
 /// Waits for sockets, libcurl's own timers, a wake-up or this time limit.
 CURLMcode ccurl_multi_poll(CURLM *multi, int milliseconds);
 /// The only function of a multi handle that other threads may call.
+// The milliseconds until the next timer of a transfer; -1 without one.
+long ccurl_multi_timeout(CURLM *multi);
 CURLMcode ccurl_multi_wakeup(CURLM *multi);
 
 CURLU *ccurl_url_init(void);

@@ -16,6 +16,10 @@ func authorization(
   guard provider.serves(address, for: request.resource, among: request.services) else {
     throw .notServed(address, by: provider)
   }
+  let now = effects.now()
+  if let problem = account.refusal(of: stored, by: address.origin, at: provider, now: now) {
+    throw problem
+  }
   switch stored.credential {
   case .oauth2(let credential):
     let token = revealedText(credential.accessToken)

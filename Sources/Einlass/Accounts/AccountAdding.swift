@@ -14,6 +14,10 @@ extension AddAccountRequest {
       throw .invalidParameter(
         "/credential/type", "\(provider.name) does not accept this type of credential.")
     }
+    if case .oauth2(let token) = credential, token.isBound {
+      throw .invalidParameter(
+        "/credential/tokenType", "The token is bound to a key, which cannot be added with it.")
+    }
     let account = Account(
       id: Account.ID(rawValue: "a_" + Base64URL.encode(effects.randomBytes(16))),
       provider: provider.id, username: username, displayName: displayName, subject: subject,

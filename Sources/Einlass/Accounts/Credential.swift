@@ -76,6 +76,8 @@ public struct OAuth1Credential: Sendable, Equatable {
 public struct OAuth2Credential: Sendable, Equatable {
   public var accessToken: Secret
   public var tokenType: String
+  /// Whether a request with the token needs a proof of its key. RFC 9449 section 7.1.
+  var isBound: Bool { tokenType.lowercased() == "dpop" }
   public var scopes: [String]
   public var expiresAt: UnixTime?
   public var refreshToken: Secret?

@@ -3,6 +3,8 @@
 public struct ServiceRefusal: Sendable, Equatable {
   /// The time for which a refused credential is not returned for the service.
   public static let seconds: Int64 = 300
+  /// The largest number of services that refuse one credential. The newest ones count.
+  public static let countLimit: Int64 = 16
   /// The shortest time between two questions to the provider about one account.
   static let pauseSeconds: Int64 = 60
 

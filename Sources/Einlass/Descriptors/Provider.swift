@@ -58,9 +58,10 @@ public struct Provider: Sendable, Equatable {
   private(set) var dynamicRegistration: DynamicRegistration?
   /// Whether the provider takes the address of a client ID metadata document as a client id.
   public let takesClientMetadata: Bool
-  /// Whether its servers must have public addresses. einlass writes it for an issuer that a resource on
-  /// the internet named; without it that resource could direct requests into the person's network.
-  let isPublicOnly: Bool
+  /// Whether its servers must have public addresses. einlass writes it for an issuer that a resource
+  /// named: `true` for one on the internet, which could else direct requests into the person's network,
+  /// and `false` for one in that network. `nil` for a provider that the person has chosen.
+  let isPublicOnly: Bool?
   /// In order of preference.
   private(set) var flows: [FlowDescriptor]
   /// The parameter for the language of the provider's page; `nil` if the page takes none.
@@ -148,7 +149,7 @@ extension Provider {
       try DynamicRegistration(name, in: reader)
     }
     takesClientMetadata = try reader.bool("clientMetadata", default: false)
-    isPublicOnly = try reader.bool("publicOnly", default: false)
+    isPublicOnly = try reader.has("publicOnly") ? reader.bool("publicOnly", default: false) : nil
     locale = try LocaleDescriptor("locale", in: reader)
     permissions = try PermissionsDescriptor("permissions", in: reader)
     scopeNames = try ScopeNames("scopeNames", in: reader)
@@ -270,7 +271,7 @@ extension Provider {
   func addressed(_ request: HTTPRequest) -> HTTPRequest {
     var request = request
     request.trust = trust
-    request.needsPublicAddress = isPublicOnly
+    request.needsPublicAddress = isPublicOnly == true
     return request
   }
 

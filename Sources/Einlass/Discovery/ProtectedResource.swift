@@ -130,6 +130,10 @@ extension Einlass {
     var problem: Problem?
     for server in servers {
       guard let (provider, tokens) = catalog.provider(issuer: server) else { continue }
+      guard !isPublicOnly || provider.isPublicOnly != false else {
+        problem = problem ?? .internalIssuer(server)
+        continue
+      }
       guard requiringS256, !tokens.announcesS256 else { return .known(provider.id) }
       problem =
         problem
@@ -148,6 +152,16 @@ extension Einlass {
       }
     }
     throw problem ?? Problem(.internal, "A resource without authorization servers was read.")
+  }
+}
+
+extension Problem {
+  /// A resource on the internet names a server that only a resource in the own network may name.
+  fileprivate static func internalIssuer(_ server: WebAddress) -> Problem {
+    Problem(
+      .unsafeURL,
+      "The resource names \(presentable(server.host)), which was added for a resource of your own network. Nothing was sent there.",
+      detail: notPublic)
   }
 }
 

@@ -18,8 +18,9 @@ public struct AddProviderRequest: Sendable {
   public var name: String?
   /// Whether the issuer must announce PKCE with S256, because a protected resource chose it.
   var requiresS256 = false
-  /// Whether the issuer must have a public address, because a resource on the internet named it.
-  var isPublicOnly = false
+  /// Whether the issuer must have a public address, because a resource on the internet named it;
+  /// `nil` if no resource did.
+  var isPublicOnly: Bool?
 
   public init(_ source: Source, id: String? = nil, name: String? = nil) {
     self.source = source
@@ -77,7 +78,7 @@ extension Einlass {
       }
       var descriptor = metadata.descriptor(
         id: request.id ?? issuer.providerID, name: request.name ?? issuer.host)
-      if request.isPublicOnly { descriptor["publicOnly"] = true }
+      descriptor["publicOnly"] = request.isPublicOnly.map(JSONValue.bool)
       return descriptor
     }
     throw problem
@@ -89,7 +90,7 @@ extension Einlass {
     of text: String, at place: WebAddress, _ issuer: WebAddress, _ request: AddProviderRequest
   ) async throws(Problem) -> ServerMetadata? {
     var question = HTTPRequest(.get, place, responseLimitBytes: ServerMetadata.limitBytes)
-    question.needsPublicAddress = request.isPublicOnly
+    question.needsPublicAddress = request.isPublicOnly == true
     let response = try await effects.send(question)
     guard response.isSuccess else {
       guard response.status < 500, response.status != 429 else {

@@ -19,6 +19,7 @@ extension CredentialRun {
     let flow = try flow(under: lease, former)
     guard let own = flow.own, own.generation == former.generation, !own.isRefused else { return }
     let isReplaceable = canAsk(own) && flow.isReplaceable
+    guard isReplaceable || !request.rejectsOnlyRenewable else { return }
     var settlement = AccountStore.Settlement(
       basis: [own], isRefusal: isReplaceable || isOnlyForItsServer(own))
     let now = effects.now()
@@ -30,7 +31,7 @@ extension CredentialRun {
       settlement.serviceRefusals.append(
         .init(of: own.place, by: "", endsAt: now + ServiceRefusal.pauseSeconds))
     }
-    if !settlement.isRefusal, let service = request.service {
+    if isReplaceable || !settlement.isRefusal, let service = request.service {
       settlement.serviceRefusals.append(
         .init(of: own.place, by: service, endsAt: now + ServiceRefusal.seconds))
     }
@@ -43,26 +44,35 @@ extension CredentialRun {
     guard !isReplaceable, failure.rejectsCredential else {
       return flow.remember(failure, in: store)
     }
+    // The token of another application may be good.
+    let isOnlyOne = !credentials.contains {
+      $0.place != own.place && $0.resource == nil && !$0.isRefused
+    }
     _ = try store.settle(
       account.id,
-      .init(basis: [own], isRefusal: true) { $0.health = .reloginNeeded })
+      .init(basis: [own], isRefusal: true) { if isOnlyOne { $0.health = .reloginNeeded } })
   }
 
   /// Throws `throttled` while the credential is refused by the service that the request is for.
   func requireAccepted(_ stored: StoredCredential) throws(Problem) {
-    guard let service = request.service else { return }
-    let now = effects.now()
-    let refusal = account.serviceRefusals.first {
-      $0.place == stored.place && sameBytes($0.service, service) && $0.isActive(at: now)
-    }
-    guard let refusal else { return }
-    var problem = Problem.refused(
-      by: service, provider, account, seconds: Int(refusal.endsAt - now))
+    guard !stored.isRefused, let service = request.service,
+      var problem = account.refusal(of: stored, by: service, at: provider, now: effects.now())
+    else { return }
     if provider.signInKind(asking: request.promptKinds) != nil {
       problem.hint = .init(
         "accounts.signIn", ["provider": provider.id, "account": account.id.rawValue])
     }
     throw problem
+  }
+
+  /// Whether a credential that could not be replaced yet may serve once more: a service has refused
+  /// it, and this request is for another one.
+  func isLeft(_ stored: StoredCredential) -> Bool {
+    let refusals = account.serviceRefusals.filter {
+      $0.place == stored.place && !$0.service.isEmpty && $0.isActive(at: effects.now())
+    }
+    return !refusals.isEmpty
+      && !refusals.contains { sameBytes($0.service, request.service ?? "") }
   }
 
   /// Whether the provider was asked about the account less than a minute ago, by any process.
@@ -75,9 +85,23 @@ extension CredentialRun {
   /// Whether the word of one server is the last one about a credential: the resource's about its own
   /// token, and that of the person's server about a session that cannot be checked.
   private func isOnlyForItsServer(_ stored: StoredCredential) -> Bool {
-    if case .session = stored.credential { return provider.passwordSession?.check == nil }
-    guard let resource = stored.resource else { return false }
-    return request.service.map { sameBytes($0, ServiceRefusal.service(resource) ?? "") } ?? true
+    var server = stored.resource
+    if case .session = stored.credential, provider.passwordSession?.check == nil {
+      server = stored.binding.origins.first
+    }
+    guard let server else { return false }
+    return request.service.map { sameBytes($0, ServiceRefusal.service(server) ?? "") } ?? true
+  }
+}
+
+extension Account {
+  /// The problem `throttled` while the service refuses the credential; `nil` while it does not.
+  func refusal(
+    of stored: StoredCredential, by service: String, at provider: Provider, now: UnixTime
+  ) -> Problem? {
+    serviceRefusals.first {
+      $0.place == stored.place && sameBytes($0.service, service) && $0.isActive(at: now)
+    }.map { .refused(by: service, provider, self, seconds: Int($0.endsAt - now)) }
   }
 }
 
@@ -107,7 +131,7 @@ extension FlowFailure {
   /// identity request alone.
   fileprivate var rejectsCredential: Bool {
     health == .reloginNeeded
-      || health == nil && refusesCredential && problem.serverError?.status == 401
+      || health == nil && refusesCredential && problem.serverError?.status != 403
   }
 }
 

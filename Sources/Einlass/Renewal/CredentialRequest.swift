@@ -20,6 +20,8 @@ public struct CredentialRequest: Sendable {
   public var minValiditySeconds: Int64?
   /// Whether the id_token must have that lifetime too. It may end before the access token.
   public var needsIDToken = false
+  /// Whether a rejection leaves a credential that only a sign-in replaces.
+  public var rejectsOnlyRenewable = false
   /// Whether to get a new credential even if the stored one is still valid.
   public var forcesRefresh: Bool
   /// The kinds of prompt that the front end can show. They decide whether an error suggests a

@@ -156,7 +156,10 @@ struct CredentialRun {
   /// Whether the stored credential can be returned when no new one is available: it has not
   /// expired, and the request neither forces a refresh nor sets a minimum validity.
   private func isStillUsable(_ stored: StoredCredential) -> Bool {
-    !request.forcesRefresh && request.minValiditySeconds == nil && isGood(stored, forSeconds: 0)
+    var stored = stored
+    if isLeft(stored) { stored.isRefused = false }
+    return !request.forcesRefresh && request.minValiditySeconds == nil
+      && isGood(stored, forSeconds: 0)
   }
 
   /// Returns the time of the next refresh in the background, at least the descriptor's check period

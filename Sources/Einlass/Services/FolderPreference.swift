@@ -5,7 +5,7 @@ internal import EinlassJSON
 public struct FolderPreference: Sendable, Equatable {
   /// An absolute path without symbolic links and without a slash at its end.
   public var folder: String
-  /// The provider's id.
+  /// The provider's id, or one of its aliases.
   public var provider: String
   /// The account's user name or id.
   public var account: String
@@ -25,9 +25,12 @@ public struct FolderPreference: Sendable, Equatable {
 
 extension [FolderPreference] {
   /// Returns the account of the provider for the longest folder above a path.
-  func account(of provider: String, in folder: String?) -> String? {
+  func account(of provider: Provider, in folder: String?) -> String? {
     guard let folder else { return nil }
-    return filter { sameBytes($0.provider, provider) && $0.covers(folder) }
-      .max { $0.folder.utf8.count < $1.folder.utf8.count }?.account
+    let names = [provider.id] + provider.aliases
+    return filter { one in
+      names.contains { sameBytes($0, one.provider) } && one.covers(folder)
+    }
+    .max { $0.folder.utf8.count < $1.folder.utf8.count }?.account
   }
 }

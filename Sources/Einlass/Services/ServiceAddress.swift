@@ -12,6 +12,8 @@ public struct ServiceAddress: Sendable, Equatable {
   let isHostAlone: Bool
   /// The segments of the path, as received.
   let segments: [Substring]
+  /// Whether two programs could read the path as different ones. Then it is below no other path.
+  public let isAmbiguous: Bool
 
   /// The address in its normal form: without a trailing slash.
   public var text: String { (isHostAlone ? web.authority : web.origin) + path }
@@ -23,9 +25,8 @@ public struct ServiceAddress: Sendable, Equatable {
     public var explanation: String
   }
 
-  /// Parses an address. Refuses every part that two programs could read differently: user-info,
-  /// queries, fragments, dot segments, and encodings of separators, controls and unreserved
-  /// characters.
+  /// Parses an address. Refuses user-info, queries, fragments, empty and dot segments, and encoded
+  /// separators, dots and controls, because two programs could read them differently.
   public init(_ text: String) throws(Fault) {
     isHostAlone = !text.utf8.contains(UInt8(ascii: "/"))
     do throws(WebAddress.Fault) {
@@ -37,10 +38,12 @@ public struct ServiceAddress: Sendable, Equatable {
     if path.hasSuffix("/") { path = path.dropLast() }
     segments =
       path.isEmpty ? [] : path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
-    guard segments.allSatisfy(isPlainSegment) else {
+    let readings = segments.map(Reading.init)
+    guard !readings.contains(.refused) else {
       throw Fault(
-        explanation: "holds an empty segment, a dot segment, or a needless or ambiguous encoding")
+        explanation: "holds an empty segment, a dot segment or an encoded separator or control")
     }
+    isAmbiguous = readings.contains(.ambiguous)
   }
 
   /// The origin of an address.
@@ -48,6 +51,7 @@ public struct ServiceAddress: Sendable, Equatable {
     self.web = WebAddress(scheme: web.scheme, host: web.host, port: web.port)
     isHostAlone = false
     segments = []
+    isAmbiguous = false
   }
 
   /// Whether this address is at the same host and port as the host of a provider. A host alone
@@ -64,38 +68,58 @@ public struct ServiceAddress: Sendable, Equatable {
 
   /// Whether a request can match both addresses equally.
   public func isSame(as other: ServiceAddress) -> Bool {
-    (isBelow(other) || other.isBelow(self)) && segments.count == other.segments.count
+    isHostAlone == other.isHostAlone && isBelow(other) && segments.count == other.segments.count
+  }
+
+  /// Whether this address has the longer path, or a scheme where the other one is a host alone.
+  func isCloser(than other: ServiceAddress) -> Bool {
+    (segments.count, isHostAlone ? 0 : 1) > (other.segments.count, other.isHostAlone ? 0 : 1)
+  }
+
+  /// Whether some program could read this address as one below the other one's path.
+  func isPerhapsBelow(_ other: ServiceAddress) -> Bool {
+    isAmbiguous && !other.segments.isEmpty && isAt(other.web, isHostAlone: false)
   }
 
   /// Whether this address is the other one, or below its path. Below a host alone is every scheme.
   func isBelow(_ other: ServiceAddress) -> Bool {
     isAt(other.web, isHostAlone: other.isHostAlone) && (other.isHostAlone || !isHostAlone)
-      && segments.count >= other.segments.count
+      && segments.count >= other.segments.count && (!isAmbiguous || other.segments.isEmpty)
       && zip(segments, other.segments).allSatisfy { sameBytes(String($0), String($1)) }
   }
 }
 
-/// Whether every program reads the segment as the same name.
-///
-/// Some servers cut a segment at a semicolon, decode it twice, or take invalid UTF-8 for a dot. An
-/// encoded character that needs no encoding would name one path in two ways (RFC 3986 section 2.3).
-private func isPlainSegment(_ segment: Substring) -> Bool {
-  var bytes = Array(segment.utf8)[...]
-  var name: [UInt8] = []
-  while let mark = bytes.firstIndex(of: UInt8(ascii: "%")) {
-    let digits = bytes[(mark + 1)...].prefix(2).compactMap(hexDigitValue)
-    guard digits.count == 2 else { return false }
-    let byte = digits[0] * 16 + digits[1]
-    switch byte {
-    case ..<0x20, 0x7F, UInt8(ascii: "/"), UInt8(ascii: "\\"), UInt8(ascii: "%"): return false
-    case _ where isUnreserved(byte): return false
-    default:
+/// The ways to read a segment of a path.
+private enum Reading {
+  /// Every program reads the same name.
+  case plain
+  /// Some servers cut a segment at a semicolon, decode it twice, or take invalid UTF-8 for a dot. An
+  /// encoded character that needs no encoding names one path in two ways (RFC 3986 section 2.3).
+  case ambiguous
+  /// Empty, a dot segment, or with an encoded separator, dot or control.
+  case refused
+
+  init(_ segment: Substring) {
+    var bytes = Array(segment.utf8)[...]
+    var name: [UInt8] = []
+    self = segment.utf8.contains(UInt8(ascii: ";")) ? .ambiguous : .plain
+    while let mark = bytes.firstIndex(of: UInt8(ascii: "%")) {
+      let digits = bytes[(mark + 1)...].prefix(2).compactMap(hexDigitValue)
+      let byte = digits.count == 2 ? digits[0] * 16 + digits[1] : 0
+      switch byte {
+      case ..<0x20, 0x7F, UInt8(ascii: "/"), UInt8(ascii: "\\"), UInt8(ascii: "."):
+        self = .refused
+        return
+      case UInt8(ascii: "%"), UInt8(ascii: ";"), UInt8(ascii: "?"), UInt8(ascii: "#"),
+        _ where isUnreserved(byte):
+        self = .ambiguous
+      default: break
+      }
       name += bytes[..<mark] + [byte]
       bytes = bytes[(mark + 3)...]
     }
+    name += bytes
+    if String(validating: name, as: UTF8.self) == nil { self = .ambiguous }
+    if name.isEmpty || segment == "." || segment == ".." { self = .refused }
   }
-  name += bytes
-  guard String(validating: name, as: UTF8.self) != nil else { return false }
-  return ![[], [UInt8(ascii: ".")], [UInt8(ascii: "."), UInt8(ascii: ".")]]
-    .contains(Array(name.prefix { $0 != UInt8(ascii: ";") }))
 }

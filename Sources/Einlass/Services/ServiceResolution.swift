@@ -64,7 +64,7 @@ extension Einlass {
     var question = question(provider.id)
     question.selection = .whenMany
     question.account = account
-    let preferred = request.folders.account(of: provider.id, in: request.folder)
+    let preferred = request.folders.account(of: provider, in: request.folder)
     if let name = request.account ?? resolution.service?.account ?? preferred {
       guard let named = try self.account(named: name, at: provider, patience) else {
         resolution.explanation.problem = .unknownName(at: provider)
@@ -95,8 +95,11 @@ extension Einlass {
     case .provider(let id): return (ServiceResolution(provider: id), nil)
     case .address(let named): address = named
     }
+    guard !request.services.contains(where: { address.isPerhapsBelow($0.address) }) else {
+      throw .ambiguous(address)
+    }
     if let service = request.services.filter({ address.isBelow($0.address) })
-      .max(by: { $0.address.segments.count < $1.address.segments.count })
+      .max(by: { $1.address.isCloser(than: $0.address) })
     {
       let provider = try catalog.provider(service.provider)
       let host = provider.hosts.first(where: address.isServed(at:))
@@ -128,7 +131,9 @@ extension Einlass {
     var providers: [String] = []
     for account in accounts {
       for resource in account.resources {
-        guard let place = try? ServiceAddress(resource), address.isBelow(place) else { continue }
+        guard let place = try? ServiceAddress(resource) else { continue }
+        guard !address.isPerhapsBelow(place) else { throw .ambiguous(address) }
+        guard address.isBelow(place) else { continue }
         if let longest = found?.resource.utf8.count, longest >= resource.utf8.count {
           guard longest == resource.utf8.count else { continue }
           found?.isOnly = false
@@ -189,6 +194,14 @@ extension Provider {
 }
 
 extension Problem {
+  /// The address may be meant for a service with a path, and may not.
+  static func ambiguous(_ address: ServiceAddress) -> Problem {
+    Problem(
+      .unsafeURL,
+      "The address \(presentable(address.text)) holds a semicolon or a needless encoding, so it is not clear to which service or resource of its host it belongs.",
+      detail: "ambiguous")
+  }
+
   /// No provider serves the address, or several do.
   static func notServed(_ address: ServiceAddress, among providers: [String]) -> Problem {
     Problem(

@@ -292,7 +292,7 @@ extension CredentialCheck {
           "/credential/token",
           "The parameter /credential/token must be text without control characters.")
       }
-      if issuer.bindsTokens {
+      if issuer.bindsTokens || token.isBound {
         token.proofKey = store.proofKey(of: token.accessToken, at: provider, under: registration)
         credential = .oauth2(token)
       }

@@ -49,7 +49,9 @@ extension CredentialCheck {
       ? unknownApplication(isOK: expected.clientID == nil) : application(of: result)
     result.checks += [application, expiry(of: result)]
     guard result.isValid else { return result }
-    if provider.identity?.request != nil, result.scopes?.contains("openid") ?? (subject == nil) {
+    if provider.identity?.request != nil, hasProof(token),
+      result.scopes?.contains("openid") ?? (subject == nil)
+    {
       result.identity = try await exchange.identity(
         token.bearing(clientID: registration.clientID, subject: subject))
     } else {
@@ -65,7 +67,7 @@ extension CredentialCheck {
   /// Whether the identity endpoint accepts a token. An answer other than the owner counts as a
   /// refusal, because introspection has answered already.
   private func accepts(_ token: OAuth2Credential) async throws(FlowFailure) -> Bool {
-    guard provider.identity?.request != nil else { return false }
+    guard provider.identity?.request != nil, hasProof(token) else { return false }
     do {
       _ = try await exchange(hiding: [token.accessToken]).identity(
         token.bearing(clientID: registration.clientID, subject: nil))
@@ -76,13 +78,18 @@ extension CredentialCheck {
     }
   }
 
+  /// Whether a request with the token can carry the proof that the provider demands.
+  private func hasProof(_ token: OAuth2Credential) -> Bool {
+    token.proofKey != nil || !provider.bindsTokens && !token.isBound
+  }
+
   /// Asks the identity endpoint for the token's owner. Its answer proves that the token is active,
   /// but not that it was issued to this application.
   ///
   /// Throws `flowNotSupported` for a token that is bound to an unknown key, because a refusal would
   /// say nothing about it.
   func owner(of token: OAuth2Credential, isBound: Bool) async throws(FlowFailure) -> Verification {
-    guard token.proofKey != nil || !provider.bindsTokens else {
+    guard hasProof(token) else {
       throw FlowFailure(.flowNotSupported(provider, "verification of this credential"))
     }
     var result = Verification()

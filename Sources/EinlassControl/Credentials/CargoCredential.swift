@@ -55,10 +55,13 @@ struct CargoCredential: CredentialProtocol {
     guard registry.hasPrefix("sparse+"), request["registry"]?["name"]?.string != "crates-io" else {
       return Self.error("url-not-supported")
     }
-    let address = JSONValue.string(String(registry.dropFirst("sparse+".count)))
+    let index = String(registry.dropFirst("sparse+".count))
+    let address = JSONValue.string(index)
     do throws(Failure) {
-      // The index names the hosts that get the token. The person has to have chosen it.
-      guard try console.call("services.resolve", ["address": address])["service"] != nil else {
+      // The index names the hosts that get the token, and a file of anybody's on the same host may be
+      // one. So the person has to have chosen it, and not its host.
+      let service = try console.call("services.resolve", ["address": address])["service"]?.string
+      guard service == index || service.map({ $0 + "/" }) == index else {
         return Self.error("url-not-supported")
       }
       let token = try console.token(of: console.target(["address": address]), TokenNeeds())

@@ -73,7 +73,8 @@ struct GitSetup: SetupCommand {
   static func values(of name: String) throws(Failure) -> [String] {
     let (code, output) = try OtherProgram.run(
       "git", ["config", "--global", "--null", "--get-all", name])
-    guard code == 0 else { return [] }
+    guard code != 1 else { return [] }
+    guard code == 0 else { throw .unusable("git config failed with exit code \(code).") }
     return output.split(separator: "\0", omittingEmptySubsequences: false).dropLast().map {
       String($0)
     }
@@ -98,6 +99,10 @@ struct GitSetup: SetupCommand {
       let answer = try? OtherProgram.run("sh", ["-c", "\(command) capability"])
       return answer?.code != 0 || answer?.output.contains("capability authtype") != true
     }
+  }
+
+  static func otherReceiver(of name: String) throws(Failure) -> String? {
+    try name.hasSuffix(".helper") ? GitHelpers.other(besides: name) : nil
   }
 
   static func write(_ setting: Setting) throws(Failure) {

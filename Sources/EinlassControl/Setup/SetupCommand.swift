@@ -46,20 +46,29 @@ protocol SetupCommand: ServerCommand {
   static func deadCommand(in values: [String]) -> String?
   /// Replaces the values of a setting. Without values, removes it.
   static func write(_ setting: Setting) throws(Failure)
+  /// Returns a program besides einlass that gets the tokens of this setting too; `nil` if there is
+  /// none.
+  static func otherReceiver(of name: String) throws(Failure) -> String?
 }
 
 extension SetupCommand {
+  static func otherReceiver(of name: String) throws(Failure) -> String? { nil }
+
   func run(with console: Console) throws(Failure) {
-    if setup.undo { try takeBack(console) } else { try apply(console) }
+    guard !setup.undo else { return try takeBack(console) }
+    guard server.store == nil else {
+      throw .usage(
+        "\(Self.program) would start einlass without --store. Name the store in the configuration file."
+      )
+    }
+    try apply(console)
   }
 
   private func apply(_ console: Console) throws(Failure) {
     let (settings, providers) = try plan(console)
-    var changes: [(present: [String], after: Setting)] = []
-    for setting in settings {
-      let present = try Self.values(of: setting.name)
-      if present != setting.values { changes.append((present, setting)) }
-    }
+    var looks: [(present: [String], after: Setting)] = []
+    for setting in settings { looks.append((try Self.values(of: setting.name), setting)) }
+    let changes = looks.filter { $0.present != $0.after.values }
     let granted = try console.granted(to: Self.program)
     let missing = providers.filter { provider in !granted.contains { sameBytes($0, provider) } }
     guard !changes.isEmpty || !missing.isEmpty else {
@@ -71,13 +80,14 @@ extension SetupCommand {
     }
     try console.confirm("Make these changes?", isAgreed: setup.yes)
     try SetupRecord.edit(server) { record throws(Failure) in
-      for (present, after) in changes {
+      // Another command may have changed also a setting that looked right.
+      for (present, after) in looks {
         try requireUnchanged(after.name, since: present, or: after.values)
-        record.add(after, from: present, of: Self.program)
       }
+      for (present, after) in changes { record.add(after, from: present, of: Self.program) }
       for provider in missing { record.addAccess(to: provider, of: Self.program) }
       // Recorded before the first change, so that an interrupted setup can be taken back.
-      try record.save()
+      try record.save(unfinished: Self.program)
       for (_, after) in changes { try Self.write(after) }
       for provider in missing {
         _ = try console.call(
@@ -87,23 +97,33 @@ extension SetupCommand {
             "state": "granted",
           ])
       }
+      try record.save()
+    }
+    for setting in settings {
+      guard let other = try Self.otherReceiver(of: setting.name) else { continue }
+      complain(
+        "warning: \(Self.program) gives the tokens also to \(clean(other)), because its setting stands after \(clean(setting.name)). Move it to the beginning of that file, or remove it."
+      )
     }
     try console.report([:], ["\(Self.program) takes its tokens from einlass now."])
   }
 
   private func takeBack(_ console: Console) throws(Failure) {
     let record = try SetupRecord(server)
-    let providers = record.access(of: Self.program)
+    // A denial since the setup stays.
+    let granted = try console.granted(to: Self.program)
+    let providers = record.access(of: Self.program).filter { provider in
+      granted.contains { sameBytes($0, provider) }
+    }
     guard record.programs.contains(Self.program) else {
       return try console.report([:], ["\(Self.program) was not set up by einlassctl."])
     }
-    var changes: [(present: [String], before: Setting)] = []
+    var looks: [(present: [String], before: Setting)] = []
     for change in record.changes(of: Self.program) {
       let (name, present) = (change.ours.name, try Self.values(of: change.ours.name))
-      guard present != change.before else { continue }
-      if change.mayHaveLeft(present) {
-        show(name, from: present, to: change.before)
-        changes.append((present, Setting(name: name, values: change.before)))
+      if present == change.before || record.mayHaveLeft(present, by: change, of: Self.program) {
+        if present != change.before { show(name, from: present, to: change.before) }
+        looks.append((present, Setting(name: name, values: change.before)))
       } else {
         complain("\(Self.place): \(clean(name)) has changed since and stays")
       }
@@ -112,17 +132,19 @@ extension SetupCommand {
       complain("access: \(Self.program) asks again for \(clean(provider))")
     }
     try console.confirm("Make these changes?", isAgreed: setup.yes)
-    let shown = record.changes(of: Self.program)
+    let (shown, access) = (record.changes(of: Self.program), record.access(of: Self.program))
     try SetupRecord.edit(server) { record throws(Failure) in
       // Another command may have taken it back meanwhile.
       guard record.programs.contains(Self.program) else { return }
       guard record.changes(of: Self.program) == shown,
-        record.access(of: Self.program) == providers
+        record.access(of: Self.program) == access
       else { throw .changedMeanwhile("The setup of \(Self.program)") }
-      for (present, before) in changes {
+      // A setup at the same time may have changed also a setting that looked right.
+      for (present, before) in looks {
         try requireUnchanged(before.name, since: present, or: before.values)
       }
-      for (_, before) in changes { try Self.write(before) }
+      try record.save(unfinished: Self.program)
+      for (present, before) in looks where present != before.values { try Self.write(before) }
       for provider in providers {
         _ = try console.call(
           "access.reset",

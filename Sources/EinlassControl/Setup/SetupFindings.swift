@@ -47,6 +47,12 @@ extension Doctor {
         program, .wrong, "\(program) cannot run einlass by this command: \(command)",
         NextStep("Install it with clients/install, then set it up again:", "setup", program))
     }
+    for name in ours.map(\.name) {
+      guard let other = (try? setup.otherReceiver(of: name)) ?? nil else { continue }
+      return Finding(
+        program, .wrong, "\(program) gives the tokens of \(name) also to \(other)",
+        NextStep("Move its setting to the beginning of that file, or remove it."))
+    }
     let granted = try console.granted(to: program)
     for provider in record.access(of: program) where !granted.contains(provider) {
       return Finding(

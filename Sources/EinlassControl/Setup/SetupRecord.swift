@@ -17,18 +17,14 @@ struct SetupChange: Equatable {
   var before: [String]
   /// The values of an earlier setup that this one has replaced.
   var replaced: [String]?
-
-  /// Whether an interrupted setup or its taking back may have left these values: the first ones of
-  /// ours or of those before, because values are written one by one.
-  func mayHaveLeft(_ present: [String]) -> Bool {
-    ours.values.starts(with: present) || before.starts(with: present) || present == replaced
-  }
 }
 
 /// The changes that `einlassctl setup` has made, for `--undo`: the file `setup.json` beside the
 /// configuration file.
 ///
 ///     {"git": {"settings": [{"name": …, "values": […], "before": […]}], "access": ["github"]}}
+///
+/// `"unfinished": true` beside them stands there while the settings are being written.
 struct SetupRecord {
   private let path: String
   private var content: JSONObject
@@ -83,12 +79,22 @@ struct SetupRecord {
   /// Returns the providers to which the setup gave the program access.
   func access(of program: String) -> [String] { content[program]?["access"]?.strings ?? [] }
 
+  /// Whether a setup, or an interrupted one or its taking back, has left these values of a setting.
+  /// Values are written one by one, so an interrupted one may have left the first ones alone.
+  func mayHaveLeft(_ present: [String], by change: SetupChange, of program: String) -> Bool {
+    guard content[program]?["unfinished"]?.bool == true else {
+      return present == change.ours.values
+    }
+    return change.ours.values.starts(with: present) || change.before.starts(with: present)
+      || present == change.replaced
+  }
+
   /// Adds the change of a setting from its present values. The oldest values before a setup stay.
   mutating func add(_ setting: Setting, from present: [String], of program: String) {
     var changes = changes(of: program)
     let former = changes.first { sameBytes($0.ours.name, setting.name) }
     changes.removeAll { sameBytes($0.ours.name, setting.name) }
-    let isOurs = former?.mayHaveLeft(present) == true
+    let isOurs = former.map { mayHaveLeft(present, by: $0, of: program) } ?? false
     changes.append(
       SetupChange(
         ours: setting, before: isOurs ? former?.before ?? present : present, replaced: present))
@@ -103,7 +109,14 @@ struct SetupRecord {
   mutating func remove(_ program: String) { content[program] = nil }
 
   /// Writes the file.
-  func save() throws(Failure) {
+  ///
+  /// - Parameter program: the program with settings that are written next.
+  func save(unfinished program: String? = nil) throws(Failure) {
+    var content = content
+    if let program, var setup = content[program]?.object {
+      setup["unfinished"] = true
+      content[program] = .object(setup)
+    }
     let bytes = Array((JSONValue.object(content).indented() + "\n").utf8)
     do { try PersonalFile.replace(path, bytes) { (_: String) throws(Failure) in } } catch let error
       as FileError

@@ -95,9 +95,12 @@ extension Console {
   /// Lets the next request bring a new token, if it can be renewed. A program has forgotten its
   /// token, and no service has refused one.
   func renewLater(_ target: TokenTarget) throws(Failure) {
-    var target = target
-    target.address = nil
-    _ = try reject(target)
+    _ = try call(
+      "credentials.reject",
+      JSONObject(present: [
+        "account": .string(target.account), "resource": target.resource.map(JSONValue.string),
+        "onlyRenewable": true,
+      ]))
   }
 
   private func credential(

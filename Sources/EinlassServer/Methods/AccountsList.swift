@@ -93,7 +93,10 @@ final class LastAccounts: Sendable {
       if let last, last.question == question, last.snapshot == snapshot { return last.members }
       let page = try question.page(snapshot, log, at: now).keepingText()
       // A refusal ends without a change of the store.
-      guard snapshot.accounts.allSatisfy(\.serviceRefusals.isEmpty) else { return page }
+      let isRefused = snapshot.accounts.contains { account in
+        account.serviceRefusals.contains { !$0.service.isEmpty && $0.isActive(at: now) }
+      }
+      guard !isRefused else { return page }
       last = Page(question: question, snapshot: snapshot, members: page)
       return page
     }

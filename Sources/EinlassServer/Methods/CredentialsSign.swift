@@ -20,7 +20,7 @@ func credentialsSign(_ server: Server) -> Method {
       ]),
       reasons: [
         "unknownAccount", "accessNotGranted", "authenticatorUnconfigured", "reloginNeeded",
-        "notIssuedToThisClient", "unsafeURL", "bindingMismatch", "accountStoreFailure",
+        "notIssuedToThisClient", "unsafeURL", "bindingMismatch", "throttled", "accountStoreFailure",
       ]),
     .task { params, _ async throws(RPCError) in
       let frontEnd = server.session.frontEnd

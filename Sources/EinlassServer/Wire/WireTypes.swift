@@ -245,7 +245,9 @@ extension Credential {
       guard let token = json?["token"]?.string else { return nil }
       self = .oauth2(
         OAuth2Credential(
-          accessToken: Secret(token), scopes: json?["scopes"]?.strings ?? [],
+          accessToken: Secret(token),
+          tokenType: json?["tokenType"]?.string?.lowercased() == "dpop" ? "DPoP" : "Bearer",
+          scopes: json?["scopes"]?.strings ?? [],
           expiresAt: json?["expiresAt"]?.int64,
           refreshToken: json?["refreshToken"]?.string.map { Secret($0) }))
     default: return nil

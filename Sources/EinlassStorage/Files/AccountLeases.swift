@@ -101,27 +101,32 @@ extension AccountLeases {
 }
 
 extension StoreLocation {
-  /// Throws `locked` while a process holds the lease of an account.
+  /// Throws `locked` while a process holds the lease of an account or of a sign-in.
   func requireNoLease() throws(Problem) {
-    let isHeld = try FileProblem.store { () throws(FileError) in
+    if try holdsLease() { throw .leaseIsHeld(path) }
+  }
+
+  /// Whether a process holds the lease of an account, or of a sign-in.
+  func holdsLease(besidesSignIns: Bool = false) throws(Problem) -> Bool {
+    try FileProblem.store { () throws(FileError) in
       guard let directory = try SafeDirectory.open(self.directory + "/locks") else { return false }
       for name in try directory.names() where name.hasSuffix(".lock") {
+        if besidesSignIns, name.hasPrefix(Lease.signInPrefix) { continue }
         // Without making a file that another process has just removed.
         guard var lock = try FileLock.existing(name, in: directory) else { continue }
         guard try lock.acquire(.exclusive, by: .now) else { return true }
       }
       return false
     }
-    if isHeld { throw .leaseIsHeld(path) }
   }
 }
 
 extension Problem {
-  /// The store cannot be moved yet, because the new token would be stored in the old place.
+  /// The store cannot be moved or migrated yet, because the new token could not be stored.
   static func leaseIsHeld(_ path: String) -> Problem {
     .store(
       .locked,
-      "A sign-in or a renewal is under way at the account store \(path), and its token would be lost by a move. Try again when it has ended.",
+      "A sign-in or a renewal is under way at the account store \(path), and its token would be lost. Try again when it has ended.",
       path: path)
   }
 }

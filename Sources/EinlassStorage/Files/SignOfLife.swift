@@ -10,6 +10,7 @@ enum SignOfLife {
   /// Changes the lock file on a thread until the lease ends. Without a thread the file stays without
   /// a sign, and this process is never passed over.
   static func start(on file: Lock<FileLock?>) {
+    file.withLock { $0?.clearChanges() }
     try? WorkThread.start("einlass-alive") { [weak file] in
       while let file, sign(file) { BootTime.pause(milliseconds: milliseconds) }
     }

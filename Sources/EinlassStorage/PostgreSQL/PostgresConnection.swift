@@ -158,8 +158,7 @@ extension PostgresConnection {
   func begin(_ kind: Kind, triesLeft: Int = 3) throws(Problem) -> Meta? {
     let lockLimit = wait.lockMilliseconds
     // Each names its level, because a role may have another one.
-    let sql =
-      kind == .read ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : Self.beginning
+    let sql = kind == .read ? Self.reading : Self.beginning
     // A writer that waited for the lock would see the other columns as they were before.
     let columns = kind == .read ? Meta.columnsOfReaders : "schema"
     // Each writer before this one begins the limit on locks again, so a limit on the statement ends
@@ -235,28 +234,10 @@ extension PostgresConnection {
     return found == newest
   }
 
-  /// Returns whether the schema has the table `meta`. Throws `permissions` if there is a schema that
-  /// the role may not use, because its tables look missing then.
-  func hasStore() throws(Problem) -> Bool {
-    let rows = try rows(
-      """
-      SELECT has_schema_privilege(oid, 'USAGE'),
-        EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = n.oid AND relname = 'meta')
-      FROM pg_namespace AS n WHERE nspname = ?1
-      """, [.text(address.schema)])
-    guard let row = rows.first else { return false }
-    guard row[0].number != 0 else {
-      throw PostgresProblem.problem(
-        "42501", "permission denied for schema \(address.schema)", address)
-    }
-    return row[1].number != 0
-  }
-
   /// The revision of the store, outside a transaction; 0 without a store.
   func revision() throws(Problem) -> Int64 {
     do throws(Problem) {
       let rows = try inTransaction("SELECT revision FROM \"\(address.schema)\".meta")
-      isTrusted = !rows.isEmpty
       return rows.first?.first?.number ?? 0
     } catch  where error == .noDatabaseStore {
       return 0
@@ -330,17 +311,33 @@ extension PostgresConnection {
   /// wait has no end on the server without a standby, and keeps one of its connections.
   static let withoutStandby = "set_config('synchronous_commit', 'local', true)"
 
-  static let beginning = "BEGIN ISOLATION LEVEL READ COMMITTED"
+  static let beginning = "BEGIN ISOLATION LEVEL READ COMMITTED; \(catalogAlone)"
+
+  private static let reading =
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \(catalogAlone)"
+
+  /// An operator or a function of another schema on the path could take the place of one of the
+  /// catalogue, because its arguments may fit better.
+  private static let catalogAlone = "SET LOCAL search_path TO pg_catalog"
 
   /// Runs statements in one message and one transaction. Each sees what was committed before it, and
   /// waits for a lock for one second at most, because other requests need the connection. Returns
   /// the rows of the last one with rows.
   func inTransaction(_ sql: String, _ values: [SQLValue] = []) throws(Problem) -> [[SQLValue]] {
+    try transaction(check + Self.script(sql, values))
+  }
+
+  /// Runs a statement about the catalogue, which touches no table of the store.
+  func inCatalog(_ sql: String, _ values: [SQLValue] = []) throws(Problem) -> [[SQLValue]] {
+    try transaction(Self.script(sql, values))
+  }
+
+  private func transaction(_ script: String) throws(Problem) -> [[SQLValue]] {
     let lockLimit = min(1_000, max(1, wait.lockMilliseconds))
     let result = try answer(
       running: """
-        \(Self.beginning); \(check)SET LOCAL bytea_output = hex; SET LOCAL lock_timeout = \(lockLimit);
-        \(Self.script(sql, values)); COMMIT
+        \(Self.beginning); SET LOCAL bytea_output = hex; SET LOCAL lock_timeout = \(lockLimit);
+        \(script); COMMIT
         """)
     if result.state != nil { rollBack() }
     if result.isLocked { wait.grace.endByLock() }

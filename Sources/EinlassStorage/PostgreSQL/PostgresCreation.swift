@@ -84,19 +84,52 @@ struct PostgresCreation {
 }
 
 extension PostgresConnection {
+  /// Returns whether the schema has the table `meta`. Throws `permissions` if there is a schema that
+  /// the role may not use, because its tables look missing then.
+  func hasStore() throws(Problem) -> Bool {
+    let rows = try inCatalog(
+      """
+      SELECT has_schema_privilege(oid, 'USAGE'),
+        EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = n.oid AND relname = 'meta')
+      FROM pg_namespace AS n WHERE nspname = ?1
+      """, [.text(address.schema)])
+    guard let row = rows.first else { return false }
+    guard row[0].number != 0 else {
+      throw PostgresProblem.problem(
+        "42501", "permission denied for schema \(address.schema)", address)
+    }
+    return row[1].number != 0
+  }
+
   /// Brings a store of an older program to the newest version. The tables may be there already,
   /// because an operator has made them.
   func updateTables(_ triesLeft: Int) throws(Problem) {
     guard triesLeft > 0 else { throw PostgresProblem.olderTables(path) }
     do throws(Problem) {
       try makeTables()
+      try requireNoLease(besidesSignIns: true)
       try run(script: PostgresSchema.newVersion)
       try commit(announcing: nil)
     } catch {
       rollBack()
+      if error == .leaseIsHeld(path), wait.lockMilliseconds > 250 {
+        BootTime.pause(milliseconds: 250)
+        return try updateTables(triesLeft)
+      }
       guard error.detail == Problem.StoreDetail.permissions.rawValue else { throw error }
       throw PostgresProblem.olderTables(path)
     }
+  }
+
+  /// Throws `locked` while a process holds the lease of an account. Until the end of the transaction
+  /// none takes one.
+  func requireNoLease(besidesSignIns: Bool = false) throws(Problem) {
+    try run(script: "LOCK TABLE lease IN SHARE MODE")
+    let others = besidesSignIns ? "AND name NOT LIKE '\(Lease.signInPrefix)%'" : ""
+    let isHeld = try first(
+      "SELECT 1 FROM lease WHERE until > clock_timestamp() \(others) LIMIT 1",
+      read: { _ in true })
+    if isHeld != nil { throw .leaseIsHeld(path) }
   }
 
   /// Begins a transaction, and makes the tables in it unless they are there.

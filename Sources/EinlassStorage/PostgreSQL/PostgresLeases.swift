@@ -32,6 +32,7 @@ extension AccountLeases {
             )
           }
         },
+        isHeld: { shared.holds(name, by: holder) },
         end: {
           isHeld.withLock { $0 = false }
           // A release that does not arrive only delays others until the lease ends.
@@ -63,6 +64,14 @@ extension PostgresStore {
       BootTime.pause(milliseconds: min(pause, deadline.millisecondsLeft))
       pause = min(pause * 2, 1_000)
     }
+  }
+
+  /// Whether no other holder has taken the lease since.
+  fileprivate func holds(_ name: String, by holder: String) -> Bool {
+    let rows = try? run(
+      "SELECT 1 FROM \"\(address.schema)\".lease WHERE name = ?1 AND holder = ?2",
+      .text(name), .text(holder), by: Deadline(milliseconds: 2_000))
+    return rows?.isEmpty != true
   }
 
   fileprivate func release(

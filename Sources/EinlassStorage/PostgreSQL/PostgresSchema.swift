@@ -24,8 +24,13 @@ enum PostgresSchema {
     """
   }
 
-  /// Notes that the tables have this version.
-  static let newVersion = "UPDATE meta SET schema = \(version) WHERE schema < \(version)"
+  /// Notes that the tables have this version. Tells the machines with an older einlass, because they
+  /// would else refresh with the rows that they have kept, and could not store the token.
+  static let newVersion = """
+    WITH changed AS (UPDATE meta SET schema = \(version), revision = revision + 1
+      WHERE schema < \(version) RETURNING revision)
+    SELECT pg_notify(current_schema(), revision::text) FROM changed
+    """
 
   /// Makes the missing tables. Texts compare as bytes, as in SQLite.
   static let tables = """

@@ -139,11 +139,7 @@ final class PostgresStore: SharedStore {
     return try alone(by: deadline) { connection throws(Problem) in
       guard let meta = try connection.begin(.write) else { return nil }
       do throws(Problem) {
-        // No renewal begins until the end of the move.
-        try connection.run("LOCK TABLE lease IN SHARE MODE")
-        let isHeld = try connection.first(
-          "SELECT 1 FROM lease WHERE until > clock_timestamp() LIMIT 1", read: { _ in true })
-        guard isHeld == nil else { throw .leaseIsHeld(address.text) }
+        try connection.requireNoLease()
         // Before the copy, because a role without the right must not make a second store.
         try connection.run("ALTER SCHEMA \"\(address.schema)\" RENAME TO \"\(movedName)\"")
         // The other place may take its time between two rows.

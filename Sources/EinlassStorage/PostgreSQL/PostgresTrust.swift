@@ -4,8 +4,9 @@ internal import Einlass
 ///
 /// A trigger, a rule, a view or a policy of row security calls functions with the rights of the role
 /// that uses the table, and the owner of a table may add one at any time. So an owner is the role of
-/// this connection, a role that it belongs to, an administrator, or one that nobody signs in as. The
-/// names of the catalogue are qualified, because the check runs before the search path is set.
+/// this connection, a role that it belongs to, an administrator, or one that nobody signs in as. A
+/// superuser belongs to each role, so that alone is no reason to trust one. It
+/// runs with the catalogue alone in the search path.
 enum PostgresTrust {
   /// The SQLSTATE of a failed check: division by zero.
   static let failure = "22012"
@@ -17,7 +18,7 @@ enum PostgresTrust {
 
   /// Returns the refusal of a store, with the first fault.
   static func refusal(_ connection: PostgresConnection) throws(Problem) -> Problem {
-    let rows = try connection.rows(faults(connection.address.schema), [])
+    let rows = try connection.inCatalog(faults(connection.address.schema))
     guard case .text(let fault)? = rows.first?.first else {
       return PostgresProblem.locked(connection.path)
     }
@@ -29,27 +30,32 @@ enum PostgresTrust {
 
   private static func faults(_ schema: String) -> String {
     """
-    WITH store AS (SELECT oid, nspname, nspowner FROM pg_catalog.pg_namespace
+    WITH store AS (SELECT oid, nspname, nspowner FROM pg_namespace
       WHERE nspname = '\(schema)'),
-    part AS (SELECT c.oid, c.relname, c.relowner, c.relkind, c.relrowsecurity
-      FROM pg_catalog.pg_class c JOIN store ON c.relnamespace = store.oid
+    part AS (SELECT c.oid, c.relname, c.relowner, c.relkind, c.relrowsecurity, c.relacl
+      FROM pg_class c JOIN store ON c.relnamespace = store.oid
       WHERE c.relname IN (\(names))),
     owned AS (SELECT 'schema ' || nspname AS what, nspowner AS owner FROM store
-      UNION ALL SELECT 'table ' || relname, relowner FROM part)
-    SELECT 'its ' || what || ' belongs to the role ' || pg_catalog.pg_get_userbyid(owner) AS fault
-      FROM owned WHERE NOT pg_catalog.pg_has_role(owner, 'MEMBER') AND EXISTS (
-        SELECT 1 FROM pg_catalog.pg_roles r
-        WHERE r.rolcanlogin AND NOT r.rolsuper AND NOT r.rolcreaterole
-        AND pg_catalog.pg_has_role(r.oid, owner, 'MEMBER')
-        AND r.oid <> (SELECT datdba FROM pg_catalog.pg_database
-          WHERE datname = pg_catalog.current_database()))
+      UNION ALL SELECT 'table ' || relname, relowner FROM part),
+    me AS (SELECT oid, rolsuper FROM pg_roles WHERE rolname = current_user),
+    stranger AS (SELECT r.oid FROM pg_roles r, me
+      WHERE r.rolcanlogin AND NOT r.rolsuper AND NOT r.rolcreaterole AND r.oid <> me.oid
+      AND r.oid <> (SELECT datdba FROM pg_database WHERE datname = current_database()))
+    SELECT 'its ' || what || ' belongs to the role ' || pg_get_userbyid(owner) AS fault
+      FROM owned, me WHERE (me.rolsuper OR NOT pg_has_role(owner, 'MEMBER'))
+      AND EXISTS (SELECT 1 FROM stranger s WHERE pg_has_role(s.oid, owner, 'MEMBER'))
+    UNION ALL SELECT 'its table ' || relname || ' lets the role ' ||
+        CASE grantee WHEN 0 THEN 'PUBLIC' ELSE pg_get_userbyid(grantee) END || ' make triggers'
+      FROM part, aclexplode(relacl) WHERE privilege_type = 'TRIGGER' AND grantee <> relowner
+      AND EXISTS (SELECT 1 FROM stranger s
+        WHERE grantee = 0 OR pg_has_role(s.oid, grantee, 'MEMBER'))
     UNION ALL SELECT relname || ' is not an ordinary table' FROM part WHERE relkind <> 'r'
-      OR EXISTS (SELECT 1 FROM pg_catalog.pg_inherits i
+      OR EXISTS (SELECT 1 FROM pg_inherits i
         WHERE i.inhrelid = part.oid OR i.inhparent = part.oid)
     UNION ALL SELECT 'its table ' || relname || ' has the trigger ' || t.tgname
-      FROM part JOIN pg_catalog.pg_trigger t ON t.tgrelid = part.oid AND NOT t.tgisinternal
+      FROM part JOIN pg_trigger t ON t.tgrelid = part.oid AND NOT t.tgisinternal
     UNION ALL SELECT 'its table ' || relname || ' has the rule ' || w.rulename
-      FROM part JOIN pg_catalog.pg_rewrite w ON w.ev_class = part.oid AND part.relkind = 'r'
+      FROM part JOIN pg_rewrite w ON w.ev_class = part.oid AND part.relkind = 'r'
     UNION ALL SELECT 'its table ' || relname || ' has row security'
       FROM part WHERE relrowsecurity
     """

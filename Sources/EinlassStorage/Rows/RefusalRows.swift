@@ -31,6 +31,16 @@ extension Database {
       ON CONFLICT (account, client_id, resource, service) DO UPDATE SET ends_at = ?5
       """, .text(account.rawValue), .text(refusal.place.clientID), .text(refusal.place.resource),
       .text(refusal.service), .integer(refusal.endsAt))
+    // Else the refusals of many made-up services would make the account too long for an answer.
+    try run(
+      """
+      DELETE FROM service_refusal
+      WHERE account = ?1 AND client_id = ?2 AND resource = ?3 AND service <> '' AND service NOT IN (
+        SELECT service FROM service_refusal
+        WHERE account = ?1 AND client_id = ?2 AND resource = ?3 AND service <> ''
+        ORDER BY ends_at DESC, service LIMIT ?4)
+      """, .text(account.rawValue), .text(refusal.place.clientID), .text(refusal.place.resource),
+      .integer(ServiceRefusal.countLimit))
   }
 
   /// Removes the refusals of a credential that was replaced.

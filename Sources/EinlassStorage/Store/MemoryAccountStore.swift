@@ -318,6 +318,12 @@ private struct Memory {
       $0.endsAt <= now || $0.endsAt > ServiceRefusal.latestEnd(at: now)
         || $0.place == refusal.place && isSame($0.service, refusal.service)
     }
+    let others = all.filter { $0.place == refusal.place && !$0.service.isEmpty }
+    if others.count == ServiceRefusal.countLimit, !refusal.service.isEmpty,
+      let oldest = others.min(by: { $0.endsAt < $1.endsAt })
+    {
+      all.removeAll { $0 == oldest }
+    }
     snapshot.accounts[index].serviceRefusals = all + [refusal]
   }
 

@@ -96,6 +96,11 @@ struct StoreOpening {
     switch try StoreCheck.run(on: connection, knows: migrations) {
     case .current: break
     case .older where deadline.millisecondsLeft == 0: throw .storeLocked(path: path)
+    case .older where try location.holdsLease(besidesSignIns: true):
+      // An older einlass could not store the token that it is waiting for.
+      lock.release()
+      BootTime.pause(milliseconds: 100)
+      return try openExclusive(by: deadline, makesStore: makesStore)
     case .older(let schema): try migrate(connection, from: schema, in: directory)
     case .otherJournal: try connection.useWriteAheadLog()
     }

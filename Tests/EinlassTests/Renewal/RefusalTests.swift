@@ -66,6 +66,40 @@ struct RefusalTests {
     }
   }
 
+  @Test(arguments: [false, true])
+  func `A dead token of one application ends no good one of another`(isOtherRefused: Bool)
+    async throws
+  {
+    let store = Self.store()
+    var other = store.credentials(of: Self.account.id)[0]
+    other.registration = ClientRegistration(clientID: "OTHER")
+    other.binding.clientID = "OTHER"
+    other.isRefused = isOtherRefused
+    let both = ScriptedStore(
+      accounts: [Self.account], grants: Sample.grants("github", .granted),
+      credentials: [Self.account.id: store.credentials(of: Self.account.id) + [other]])
+    let script = Script([.json("{}", status: 401)], store: both)
+    try await Sample.engine(script).reject(Self.request(Self.service))
+    #expect(
+      script.store.credentials(of: Self.account.id).first { $0.place == Self.place }?.isRefused
+        == true)
+    let health = try script.store.accountStore.account(Self.account.id).health
+    #expect(health == (isOtherRefused ? .reloginNeeded : .ok))
+  }
+
+  @Test(arguments: [("https://api.github.com", true), (service, false)])
+  func `A request to a refusing service is not signed`(service: String, isRefused: Bool) throws {
+    let script = Script(store: Self.store([(service, 60)]))
+    let request = SignRequest(
+      application: Sample.application, registration: Sample.registration, account: Self.account.id,
+      method: "GET", url: "https://api.github.com/user", form: [])
+    let engine = try Sample.engine(script)
+    do throws(Problem) {
+      let signed = try engine.sign(request)
+      #expect(!isRefused && signed.authorization == "Bearer TOKEN")
+    } catch { #expect(isRefused && error.detail == "refusedByService") }
+  }
+
   @Test(
     "The provider is asked at most once a minute",
     arguments: [(1, false), (60, false), (0, true), (-1, true), (361, true)] as [(Int64, Bool)])

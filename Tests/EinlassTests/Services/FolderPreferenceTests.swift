@@ -4,6 +4,10 @@ import Testing
 
 /// The preferred accounts for folders.
 struct FolderPreferenceTests {
+  private static func provider(_ id: String) throws -> Provider {
+    try ProviderCatalog.builtIn.provider(id)
+  }
+
   static let folders = [
     FolderPreference("/home/ada", provider: "github", account: "ada"),
     FolderPreference("/home/ada/office", provider: "github", account: "work"),
@@ -18,15 +22,21 @@ struct FolderPreferenceTests {
   ])
   func `The longest folder above the path decides, by whole names`(
     folder: String, account: String?
-  ) {
-    #expect(Self.folders.account(of: "github", in: folder) == account)
+  ) throws {
+    #expect(try Self.folders.account(of: Self.provider("github"), in: folder) == account)
   }
 
-  @Test func `The root covers every folder, and without a folder nothing is preferred`() {
+  @Test func `The root covers every folder, and without a folder nothing is preferred`() throws {
     let root = [FolderPreference("/", provider: "github", account: "ada")]
-    #expect(root.account(of: "github", in: "/srv") == "ada")
-    #expect(root.account(of: "github", in: "/") == "ada")
-    #expect(root.account(of: "github", in: nil) == nil)
-    #expect(root.account(of: "gitlab", in: "/srv") == nil)
+    #expect(try root.account(of: Self.provider("github"), in: "/srv") == "ada")
+    #expect(try root.account(of: Self.provider("github"), in: "/") == "ada")
+    #expect(try root.account(of: Self.provider("github"), in: nil) == nil)
+    #expect(try root.account(of: Self.provider("gitlab"), in: "/srv") == nil)
+  }
+
+  @Test func `An alias of the provider stands for it`() throws {
+    let folders = [FolderPreference("/srv", provider: "google.com", account: "ada")]
+    #expect(try folders.account(of: Self.provider("google"), in: "/srv") == "ada")
+    #expect(try folders.account(of: Self.provider("github"), in: "/srv") == nil)
   }
 }

@@ -8,7 +8,7 @@ import Testing
     ("https://GIT.example:443/", "https://git.example"),
     ("https://git.example:8443/team/app.git", "https://git.example:8443/team/app.git"),
     ("https://git.example/a%20b/", "https://git.example/a%20b"),
-    ("https://git.example/t%C3%A9am/a;b=..", "https://git.example/t%C3%A9am/a;b=.."),
+    ("https://git.example/t%C3%A9am/a=b", "https://git.example/t%C3%A9am/a=b"),
     ("http://127.0.0.1:8080/x", "http://127.0.0.1:8080/x"),
     ("imap.example.com", "imap.example.com"), ("127.0.0.1:5000", "127.0.0.1:5000"),
     ("[::1]:5000", "[::1]:5000"),
@@ -24,14 +24,28 @@ import Testing
     "https://git.example/a//", "https://git.example/%2e%2e/x", "https://git.example/a%2Fb",
     "https://git.example/a%5cb", "https://git.example/%0a", "https://git.example/%7F",
     "https://git.example/%zz", "https://git.example:0", "https://git.example\\@evil.example",
-    "https://git.example/corp/..;/x", "https://git.example/corp/.;a=1/x",
-    "https://git.example/..%3Bx", "https://git.example/;x", "https://git.example/a%252e%252e/x",
-    "https://git.example/%c0%ae%c0%ae/x", "https://git.example/%e0%80%ae/x",
-    "https://git.example/%ff", "https://git.example/%63orp", "https://git.example/a%2Db",
     "git.example:x", "https://git.example\n", "https://gıt.example", "git.example ",
   ])
   func `An address that two programs could read differently is refused`(text: String) {
     #expect(throws: ServiceAddress.Fault.self) { try ServiceAddress(text) }
+  }
+
+  @Test(arguments: [
+    "corp/..;/x", "corp/.;a=1/x", "corp;/x", "..%3Bx", ";x", "a%252e%252e/x", "%c0%ae%c0%ae/x",
+    "%e0%80%ae/x", "%ff", "%63orp", "a%2Db", "corp/%7Eada",
+  ])
+  func `A path that servers read differently is below its host alone`(path: String) throws {
+    let address = try ServiceAddress("https://git.example/\(path)")
+    #expect(address.isAmbiguous)
+    for (place, isBelow, isPerhapsBelow) in [
+      ("https://git.example", true, false), ("git.example", true, false),
+      ("https://git.example/corp", false, true), ("https://git.example/other", false, true),
+      ("https://git.example:8443/corp", false, false), ("https://git.test", false, false),
+    ] {
+      let place = try ServiceAddress(place)
+      #expect(address.isBelow(place) == isBelow)
+      #expect(address.isPerhapsBelow(place) == isPerhapsBelow)
+    }
   }
 
   @Test func `An address has at most 8192 bytes`() throws {
@@ -63,9 +77,12 @@ import Testing
     #expect(try ServiceAddress(address).isBelow(ServiceAddress(place)) == isBelow)
   }
 
-  @Test func `A host alone and an address at it are the same service in both orders`() throws {
+  @Test func `A host alone and an address at it are two services, and the address is closer`()
+    throws
+  {
     let (host, address) = try (ServiceAddress("git.example"), ServiceAddress("https://git.example"))
-    #expect(host.isSame(as: address) && address.isSame(as: host))
-    #expect(try !host.isSame(as: ServiceAddress("git.example:25")))
+    #expect(!host.isSame(as: address) && !address.isSame(as: host) && host.isSame(as: host))
+    #expect(address.isCloser(than: host) && !host.isCloser(than: address))
+    #expect(try ServiceAddress("https://git.example/x").isCloser(than: address))
   }
 }

@@ -132,6 +132,23 @@ import Testing
     #expect(resolution.explanation.account == accounts[100])
   }
 
+  @Test(arguments: ["corp/..;/x", "%63orp/x", "100%25.md"])
+  func `A path that servers read differently is refused beside a path, and else the host's`(
+    path: String
+  ) throws {
+    let address = "https://api.github.com/\(path)"
+    #expect(try Self.resolve(address).explanation.account?.username == "ada")
+    let service = try Self.service("https://api.github.com/corp", "work")
+    var work = Sample.account("work", "github")
+    work.resources = ["https://api.github.com/corp"]
+    for (services, accounts) in [([service], []), ([], [work])] {
+      let problem = #expect(throws: Problem.self) {
+        try Self.resolve(address, services: services, accounts: accounts)
+      }
+      #expect(problem?.reason == .unsafeURL && problem?.detail == "ambiguous")
+    }
+  }
+
   @Test func `Two accounts with a credential for one resource need a choice`() throws {
     let accounts = ["ada", "work"].map { name in
       var account = Sample.account(name, "github")

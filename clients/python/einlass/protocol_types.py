@@ -1192,6 +1192,7 @@ class CredentialsRejectParams(CredentialsRejectParamsAlways, total=False):
     one."""
     resource: str
     address: str
+    onlyRenewable: bool
 
 
 class CredentialsRejectResult(TypedDict):

@@ -1832,6 +1832,8 @@ export interface CredentialsRejectParams {
   resource?: string;
   /** The address of the service: a URL, or a host name with a port if it is not the usual one. */
   address?: string;
+  /** true: a credential that only a sign-in replaces stays, and nobody is asked. */
+  onlyRenewable?: boolean;
 }
 
 export interface CredentialsRejectResult {

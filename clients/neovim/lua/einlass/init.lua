@@ -163,6 +163,7 @@ function M.token(options, callback)
   local application, may_ask, cancel = application_of(options), options.interactive, nil
   if may_ask == nil then may_ask = M.may_ask() end
   local found, asked = nil, 0
+  local address = options.url and options.url:gsub("[?#].*", "")
 
   local function request(method, params, answered)
     cancel = M.request(method, params, answered, application)
@@ -194,7 +195,7 @@ function M.token(options, callback)
   function get()
     local params = {
       account = found.account, scopes = options.scopes or found.scopes, resource = found.resource,
-      minValiditySeconds = options.minValiditySeconds,
+      address = address, minValiditySeconds = options.minValiditySeconds,
     }
     request("credentials.get", params, function(result, problem)
       if problem then return ask(problem) end
@@ -204,13 +205,12 @@ function M.token(options, callback)
         return callback(nil, rpc.problem(0, message, { reason = "noBearerToken", account = found.account }))
       end
       rejectable[vim.fn.sha256(credential.token)] = {
-        options = options, account = found.account, resource = found.resource,
+        options = options, account = found.account, resource = found.resource, address = address,
       }
       callback(credential.token)
     end)
   end
 
-  local address = options.url and options.url:gsub("[?#].*", "")
   request("services.resolve", {
     address = address, provider = options.provider, account = options.account,
     folder = (vim.uv or vim.loop).fs_realpath("."),
@@ -237,7 +237,7 @@ function M.reject(token, callback)
     return function() end
   end
   local application, cancel = application_of(known.options), nil
-  local wanted = { account = known.account, resource = known.resource }
+  local wanted = { account = known.account, resource = known.resource, address = known.address }
   local function again()
     cancel = M.token(vim.tbl_extend("force", known.options, { account = known.account }), callback)
   end
