@@ -407,11 +407,11 @@ def test_auth_source_finds_an_account_for_a_port_without_tls_only_if_a_service_n
         house.do("services", "add", service, "gitlab/ada", "--yes")
     search = "(length (einlass-auth-source-search :host \"%s\" :port %s))"
     asked = [(host, port) for host in ("mail", "old", "git") for port in (
-        "25", '"smtp"', "143", '(list "imap" "143")', "21", '"pop3"', '"ldap"', "(list nil \"imap\")", "587", "993", '"imaps"', "nil",
+        "25", '"smtp"', "143", '(list "imap" "143")', "21", '"pop3"', '"ldap"', "(list nil \"imap\")", "587", "993", '"imaps"', "nil", "2993",
         '(list "imaps" "imap")')]
     found = emacs(f"(list {' '.join(':x%d %s' % (number, search % (host + '.example.org', port)) for number, (host, port) in enumerate(asked))})")
     assert {asked[number] for number in range(len(asked)) if found[f"x{number}"]} == {
-        *(("mail", port) for port in ("587", "993", '"imaps"', "nil", '(list "imaps" "imap")')), ("old", "25"), ("old", '"smtp"')}
+        *(("mail", port) for port in ("587", "993", '"imaps"', "nil", "2993", '(list "imaps" "imap")')), ("old", "25"), ("old", '"smtp"')}
 
 
 def test_auth_source_does_not_choose_among_accounts(emacs, house):

@@ -1056,15 +1056,17 @@ The next token is a new one."
     ("submission" . "587") ("imaps" . "993") ("pop3s" . "995"))
   "The numbers of ports by their names.")
 
+(defconst einlass--plain-ports '("21" "25" "80" "110" "119" "143" "389")
+  "The ports of protocols without TLS.")
+
 (defun einlass--find (host port users)
   "Return the entry of `auth-source' for HOST and PORT, or nil.
 USERS is a list of user names, or t for any of them."
-  (let* ((ports (mapcar (lambda (name) (or (cdr (assoc name einlass--ports)) name))
-                        (mapcar (lambda (name) (format "%s" name)) (delq nil (if (listp port) (copy-sequence port) (list port))))))
-         ;; A connection to another port may stay without TLS, so a service has to name the port.
-         (addresses (append (mapcar (lambda (number) (format "%s:%s" host number))
-                                    (seq-filter (lambda (name) (string-match-p "\\`[0-9]+\\'" name)) ports))
-                            (when (or (null ports) (seq-intersection ports '("443" "465" "587" "993" "995"))) (list host))))
+  (let* ((name (format "%s" port))
+         (number (or (cdr (assoc name einlass--ports)) (and (string-match-p "\\`[0-9]+\\'" name) name)))
+         ;; A connection to these may stay without TLS, so a service has to name the port.
+         (addresses (append (when number (list (format "%s:%s" host number)))
+                            (when (or (null port) (and number (not (member number einlass--plain-ports)))) (list host))))
          (where (seq-some (lambda (address) (condition-case nil (einlass--resolve address) (einlass-error))) addresses))
          (accounts (and where (einlass--all 'accounts.list :accounts (list :provider (plist-get where :provider)))))
          (names (lambda (account) (delq nil (list (plist-get account :username) (plist-get account :email)))))
@@ -1095,7 +1097,7 @@ Nothing is ever created, and nothing is found if DELETE is non-nil."
   (condition-case problem
       (unless (or delete (memq host '(nil t)))
         (let ((users (cond ((memq user '(nil t)) t) ((listp user) user) (t (list user))))
-              (port (if (listp port) (car port) port)))
+              (port (if (listp port) (seq-find #'identity port) port)))
           (seq-take (delq nil (mapcar (lambda (host) (einlass--find host port users))
                                       (if (listp host) host (list host))))
                     (or max 1))))
