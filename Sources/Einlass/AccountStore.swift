@@ -5,7 +5,7 @@ internal import EinlassJSON
 /// Every closure is synchronous, and its changes are durable when it returns. With `Patience.none`
 /// a closure that would have to wait for another process throws `accountStoreFailure` with detail
 /// `locked` and changes nothing.
-public struct AccountStore: Sendable {
+public final class AccountStore: Sendable {
   /// How long a closure may wait for the store's lock.
   public enum Patience: Sendable, Equatable {
     /// Does not wait. For methods that answer immediately.
@@ -118,14 +118,14 @@ public struct AccountStore: Sendable {
 
   /// The outcome of adding an account.
   public struct Added: Sendable, Equatable {
-    public var account: Account
+    @Indirect public var account: Account
     /// `false` if the account existed before.
     public var created: Bool
     public var revision: Int64
     /// After a sign-in: the person, as the provider has just reported them.
-    public var identity: Identity?
+    @Indirect public var identity: Identity?
     /// After a sign-in: the person for the directory of users; `nil` if the provider names none.
-    public var person: ProvenIdentity?
+    @Indirect public var person: ProvenIdentity?
     /// After a sign-in: whether it granted the application the account.
     public var isGranted = false
 
@@ -145,7 +145,7 @@ public struct AccountStore: Sendable {
     /// empty.
     public var basis: [StoredCredential]
     /// The credential to store in its place.
-    public var credential: StoredCredential?
+    @Indirect public var credential: StoredCredential?
     /// Whether to mark the credentials of the basis as refused by a resource, and the one that is
     /// stored in their place too.
     public var isRefusal: Bool
@@ -171,60 +171,60 @@ public struct AccountStore: Sendable {
 
   /// Calls the closure once with a consistent state of the store, without opening the key. Callers
   /// use `read`.
-  public var reading:
+  public let reading:
     @Sendable (Patience, (any StoreReader) throws(Problem) -> Void) throws(Problem) -> Void
   /// Returns the changes by any process since this mark, as reported to front ends.
-  public var changes: @Sendable (ChangeMark?, Patience) throws(Problem) -> Changes
+  public let changes: @Sendable (ChangeMark?, Patience) throws(Problem) -> Changes
   /// Adds an account. Throws `accountExists` with the account that it collided with.
-  public var add: @Sendable (NewAccount, Patience) throws(Problem) -> Added
+  public let add: @Sendable (NewAccount, Patience) throws(Problem) -> Added
   /// Adds a batch in one transaction.
-  public var addAll: @Sendable (Batch, Patience) throws(Problem) -> AddedBatch
+  public let addAll: @Sendable (Batch, Patience) throws(Problem) -> AddedBatch
   /// Edits an account. Returns the new revision, or the old one if the edit changed nothing. Throws
   /// `unknownAccount`.
-  public var update: @Sendable (Account.ID, Patience, Edit) throws(Problem) -> Int64
+  public let update: @Sendable (Account.ID, Patience, Edit) throws(Problem) -> Int64
   /// Removes an account, its credentials, its preferences, and its place in grants. A grant for this
   /// account alone is removed. Throws `unknownAccount`.
-  public var remove: @Sendable (Account.ID, Patience) throws(Problem) -> Int64
+  public let remove: @Sendable (Account.ID, Patience) throws(Problem) -> Int64
   /// Replaces the decision about an application and a provider by the result of the closure, which
   /// gets the present one; `nil` for none. Returns the new revision, or the old one if nothing
   /// changed.
-  public var decide:
+  public let decide:
     @Sendable (AccessGrant.Place, Patience, (AccessGrant?) -> AccessGrant?) throws(Problem) -> Int64
   /// Returns the decrypted credentials of an account: the one in this place, or all. Throws
   /// `unknownAccount`, `bindingMismatch` or `accountStoreFailure` with `keyUnavailable` or
   /// `decryptFailed`.
-  public var credentials:
+  public let credentials:
     @Sendable (Account.ID, Place?, Patience) throws(Problem) -> [StoredCredential]
   /// Stores a settlement. Returns the new revision, which is also the generation of the stored
   /// credential. Returns `nil` and changes nothing if the basis has changed meanwhile. Throws
   /// `unknownAccount`.
-  public var settle: @Sendable (Account.ID, Settlement) throws(Problem) -> Int64?
+  public let settle: @Sendable (Account.ID, Settlement) throws(Problem) -> Int64?
   /// Removes all credentials and keeps the account. Throws `unknownAccount`.
-  public var forgetCredentials: @Sendable (Account.ID) throws(Problem) -> Int64
+  public let forgetCredentials: @Sendable (Account.ID) throws(Problem) -> Int64
   /// Makes an account of the provider the application's preferred one, or removes the preference.
   /// Throws `unknownAccount`.
-  public var setPreferred:
+  public let setPreferred:
     @Sendable (Account.ID?, _ application: String, _ provider: String, Patience) throws(Problem) ->
       Int64
   /// Waits for the account's lease. Throws `cancelled` when the task is cancelled.
-  public var lease: @Sendable (Account.ID) async throws(Problem) -> Lease
+  public let lease: @Sendable (Account.ID) async throws(Problem) -> Lease
   /// Throws `accountStoreFailure` with detail `readOnly` if the store cannot be written. Takes no
   /// lock and creates no file.
-  public var requireWritable: @Sendable () throws(Problem) -> Void
+  public let requireWritable: @Sendable () throws(Problem) -> Void
   /// Whether the store is behind a network, so that `Patience.none` finds only what this process has
   /// read.
-  public var isRemote: Bool
-  public var registrations: RegistrationStore
+  public let isRemote: Bool
+  public let registrations: RegistrationStore
   /// Returns the protection of the key: `keyfile`, `command`, `secretservice`, `passphrase`,
   /// `fd` or `memory`.
   /// Never opens the key. Throws the reason if the store cannot be used.
-  public var protection: @Sendable (Patience) throws(Problem) -> String
-  public var maintenance: StoreMaintenance
-  public var begunRenewals: BegunRenewals
-  public var failedSignIns: FailedSignIns
-  public var avatars: AvatarFiles
-  public var ownServers: OwnServerStore
-  public var users: UserStore
+  public let protection: @Sendable (Patience) throws(Problem) -> String
+  public let maintenance: StoreMaintenance
+  public let begunRenewals: BegunRenewals
+  public let failedSignIns: FailedSignIns
+  public let avatars: AvatarFiles
+  public let ownServers: OwnServerStore
+  public let users: UserStore
 
   public init(
     reading:
@@ -282,6 +282,25 @@ public struct AccountStore: Sendable {
 }
 
 extension AccountStore {
+  /// Returns the same store with these in place of its own.
+  public func with(
+    add: (@Sendable (NewAccount, Patience) throws(Problem) -> Added)? = nil,
+    credentials: (@Sendable (Account.ID, Place?, Patience) throws(Problem) -> [StoredCredential])? =
+      nil,
+    lease: (@Sendable (Account.ID) async throws(Problem) -> Lease)? = nil, isRemote: Bool? = nil,
+    maintenance: StoreMaintenance? = nil, begunRenewals: BegunRenewals? = nil
+  ) -> AccountStore {
+    AccountStore(
+      reading: reading, changes: changes, add: add ?? self.add, addAll: addAll, update: update,
+      remove: remove, decide: decide, credentials: credentials ?? self.credentials, settle: settle,
+      forgetCredentials: forgetCredentials, setPreferred: setPreferred,
+      isRemote: isRemote ?? self.isRemote, lease: lease ?? self.lease,
+      requireWritable: requireWritable, registrations: registrations, protection: protection,
+      maintenance: maintenance ?? self.maintenance,
+      begunRenewals: begunRenewals ?? self.begunRenewals,
+      failedSignIns: failedSignIns, avatars: avatars, ownServers: ownServers, users: users)
+  }
+
   /// Stores a decision in place of the present one.
   @discardableResult
   public func setGrant(_ grant: AccessGrant, _ patience: Patience) throws(Problem) -> Int64 {

@@ -1,35 +1,35 @@
 /// Every interaction with the outside world. `EinlassNetwork/LiveEffects.swift` makes the real
 /// ones; tests pass scripted ones.
-public struct Effects: Sendable {
+public final class Effects: Sendable {
   /// Sends one HTTP request and returns its whole response. Never follows a redirect. Throws
   /// `networkFailure` with an NSURLErrorDomain number, or `cancelled`.
-  public var send: @Sendable (HTTPRequest) async throws(Problem) -> HTTPResponse
+  public let send: @Sendable (HTTPRequest) async throws(Problem) -> HTTPResponse
   /// Connects to the server at this address, and returns its certificate with its fault, `nil` for
   /// plain http. Sends no request, and does not use the accepted public key. Throws
   /// `networkFailure`, or `cancelled`.
-  public var certificate:
+  public let certificate:
     @Sendable (WebAddress, ServerTrust) async throws(Problem) -> ServerCertificate?
   /// Waits until this time. Throws `cancelled` when the task is cancelled. Takes a time instead of
   /// a duration, because a clock that is set before the wait begins must not lengthen it.
-  public var sleepUntil: @Sendable (UnixTime) async throws(Problem) -> Void
+  public let sleepUntil: @Sendable (UnixTime) async throws(Problem) -> Void
   /// Returns the wall clock's time.
-  public var now: @Sendable () -> UnixTime
+  public let now: @Sendable () -> UnixTime
   /// Returns this number of bytes from the cryptographic generator.
-  public var randomBytes: @Sendable (Int) -> [UInt8]
+  public let randomBytes: @Sendable (Int) -> [UInt8]
   /// Returns 16 bytes, unique to one request but not secret.
-  public var nonce: @Sendable () -> [UInt8]
+  public let nonce: @Sendable () -> [UInt8]
   /// Opens a redirect address on this machine. Throws `flowNotSupported` if that fails, retryable
   /// if another program has the port.
-  public var openRedirect: @Sendable (RedirectPlace) throws(Problem) -> OpenRedirect
+  public let openRedirect: @Sendable (RedirectPlace) throws(Problem) -> OpenRedirect
   /// Starts work that continues when the calling task is cancelled. The process waits for it before
   /// it ends. Returns once the work has begun.
-  public var outlive: @Sendable (_ work: @escaping @Sendable () async -> Void) async -> Void
+  public let outlive: @Sendable (_ work: @escaping @Sendable () async -> Void) async -> Void
   /// Reads the file at a path that the registration names as its `assertionFile`. Throws
   /// `authenticatorUnconfigured` for a file that is missing, too long or open to others.
-  public var readAssertionFile: @Sendable (_ path: String) throws(Problem) -> Secret
+  public let readAssertionFile: @Sendable (_ path: String) throws(Problem) -> Secret
 
   /// The knowledge about servers that a process keeps.
-  public var memory: ServerMemory
+  public let memory: ServerMemory
 
   public init(
     send: @escaping @Sendable (HTTPRequest) async throws(Problem) -> HTTPResponse,
@@ -66,6 +66,23 @@ public struct Effects: Sendable {
     self.memory = memory
   }
 
+  /// Returns the same effects with these in place of their own.
+  public func with(
+    send: (@Sendable (HTTPRequest) async throws(Problem) -> HTTPResponse)? = nil,
+    sleepUntil: (@Sendable (UnixTime) async throws(Problem) -> Void)? = nil,
+    now: (@Sendable () -> UnixTime)? = nil,
+    randomBytes: (@Sendable (Int) -> [UInt8])? = nil,
+    openRedirect: (@Sendable (RedirectPlace) throws(Problem) -> OpenRedirect)? = nil,
+    outlive: (@Sendable (@escaping @Sendable () async -> Void) async -> Void)? = nil,
+    readAssertionFile: (@Sendable (String) throws(Problem) -> Secret)? = nil
+  ) -> Effects {
+    Effects(
+      send: send ?? self.send, certificate: certificate, sleepUntil: sleepUntil ?? self.sleepUntil,
+      now: now ?? self.now, randomBytes: randomBytes ?? self.randomBytes, nonce: nonce,
+      openRedirect: openRedirect ?? self.openRedirect, outlive: outlive ?? self.outlive,
+      readAssertionFile: readAssertionFile ?? self.readAssertionFile, memory: memory)
+  }
+
   /// Returns the result of work that must not be interrupted between a sent request and its commit.
   /// Throws `cancelled` when this task is cancelled; the work continues.
   func finishing<Success: Sendable>(
@@ -89,20 +106,17 @@ public struct Effects: Sendable {
   /// 12.5.4).
   public func speaking(_ language: LanguageTag?) -> Effects {
     guard let language else { return self }
-    var effects = self
-    effects.send = { [send] request throws(Problem) in
+    return with(send: { [send] request throws(Problem) in
       var request = request
       request.headers.append(.init("Accept-Language", language.text))
       return try await send(request)
-    }
-    return effects
+    })
   }
 
   /// Returns the same effects with a common time budget for all requests from now on.
   public func within(seconds: Int64) -> Effects {
     let (deadline, send, now) = (now() + seconds, send, now)
-    var effects = self
-    effects.send = { request throws(Problem) in
+    return with(send: { request throws(Problem) in
       var request = request
       let left = deadline - now()
       // No request ends more than a minute late, so any other remainder means that the clock was
@@ -110,7 +124,6 @@ public struct Effects: Sendable {
       let limit = Duration.seconds((-60...seconds).contains(left) ? left : seconds)
       request.timeout = min(request.timeout ?? limit, limit)
       return try await send(request)
-    }
-    return effects
+    })
   }
 }

@@ -7,18 +7,21 @@ internal import EinlassJSON
 /// `protectedResource(at:challenge:)` in `Discovery/ProtectedResource.swift`, `configure` and
 /// `requireRegistration` in `Registrations/`, `exportedAccounts` and `importAccounts` in
 /// `Moving/ExportAndImport.swift`.
-public struct Einlass: Sendable {
+public final class Einlass: Sendable {
   public let catalog: ProviderCatalog
   public let store: AccountStore
   public let effects: Effects
   /// Whether a person who signs in to an account for an application grants the application access to
   /// that account.
-  public var signInsGrantAccess = true
+  public let signInsGrantAccess: Bool
 
-  public init(catalog: ProviderCatalog, store: AccountStore, effects: Effects) {
+  public init(
+    catalog: ProviderCatalog, store: AccountStore, effects: Effects, signInsGrantAccess: Bool = true
+  ) {
     self.catalog = catalog
     self.store = store
     self.effects = effects
+    self.signInsGrantAccess = signInsGrantAccess
   }
 
   /// Gets a credential of a stored account: checks access, selects the account, runs the provider's

@@ -56,14 +56,14 @@ public struct Problem: Error, Sendable, Equatable {
   /// Whether a request without a response may have reached the server.
   public var mayHaveArrived = false
   public var retryAfterSeconds: Int?
-  public var serverError: ServerError?
+  @Indirect public var serverError: ServerError?
   /// The protocol method that solves the problem, with its parameters.
-  public var hint: Hint?
+  @Indirect public var hint: Hint?
   /// For `interactionRequired`: the prompts that were needed.
   public var neededPrompts: [Prompt]
   /// For `interactionRequired` before the first prompt: the kinds that the front end lacks.
   public var neededKinds: [Prompt.Kind] = []
-  public var collision: Collision?
+  @Indirect public var collision: Collision?
 
   public init(
     _ reason: Reason, _ message: String, detail: String? = nil, isRetryable: Bool = false,

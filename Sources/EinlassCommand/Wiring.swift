@@ -7,7 +7,7 @@ internal import EinlassStorage
 internal import EinlassSystem
 
 /// Makes the parts of the server from the options.
-struct Wiring {
+final class Wiring {
   /// A reason not to start.
   enum Refusal: Error {
     /// The command line combines options that exclude each other: exit 64.
@@ -50,10 +50,10 @@ struct Wiring {
       }
     }
     let clock = options.isTest ? TestClock(startingAt: LiveEffects.now()) : nil
-    var effects = LiveEffects.make(
+    let effects = LiveEffects.make(
       caFile: configuration.caFile, proxy: configuration.proxy,
-      internalHosts: configuration.internalHosts, clock: clock)
-    effects.readAssertionFile = { path throws(Problem) in try Self.assertion(path) }
+      internalHosts: configuration.internalHosts, clock: clock
+    ).with(readAssertionFile: { path throws(Problem) in try Self.assertion(path) })
     var parts = Server.Parts(
       catalog: catalog, store: choice.store(keyCommand: configuration.keyCommand),
       audit: choice.auditLines(isRequired: configuration.requiresAudit), files: .local,

@@ -9,21 +9,21 @@ public final class Server: Sendable {
   public struct Parts: Sendable {
     public var catalog: ProviderCatalog
     public var store: AccountStore
-    public var audit: AuditLines
+    @Indirect public var audit: AuditLines
     public var files: AccountsFiles
     /// The descriptors that were added to the catalogue. `catalog` already contains them.
-    public var overlay: ProviderOverlay
+    @Indirect public var overlay: ProviderOverlay
     /// The text of `overlay` that `catalog` was made of.
     public var overlayText: [UInt8]?
     public var effects: Effects
-    public var configuration: Configuration
+    @Indirect public var configuration: Configuration
     /// The problem with the configuration file, reported by `initialize` and by every method that
     /// needs the configuration.
-    public var configurationProblem: Problem?
+    @Indirect public var configurationProblem: Problem?
     /// The added providers missing from the catalogue, with their errors. `initialize` reports
     /// them.
     public var leftOut: [ProviderCatalog.Fault]
-    public var script: Script
+    @Indirect public var script: Script
     /// The command of the person's program for prompts that the front end cannot show.
     public var prompter: [String] = []
     public var version: String
@@ -94,11 +94,9 @@ public final class Server: Sendable {
     let session = Session()
     let announcer = Announcer(
       session: session, sharesUsers: parts.configuration.users.isShared)
-    var effects = parts.effects
-    effects.outlive = { work in await announcer.outlive(work) }
     self.session = session
     self.announcer = announcer
-    self.effects = effects
+    effects = parts.effects.with(outlive: { work in await announcer.outlive(work) })
     let shared = parts.store.sharing(sharedSnapshot)
     added = AddedProviders(
       parts.overlay, to: parts.catalog, of: parts.overlayText,
@@ -183,10 +181,9 @@ public final class Server: Sendable {
   var budgetedEinlass: Einlass { engine(effects.within(seconds: 30)) }
 
   private func engine(_ effects: Effects) -> Einlass {
-    var einlass = Einlass(
-      catalog: catalog, store: store, effects: effects.speaking(session.frontEnd.locale))
-    einlass.signInsGrantAccess = !configuration.asksForAccess
-    return einlass
+    Einlass(
+      catalog: catalog, store: store, effects: effects.speaking(session.frontEnd.locale),
+      signInsGrantAccess: !configuration.asksForAccess)
   }
 
   /// Closes the questions for access that were decided elsewhere.
@@ -302,18 +299,16 @@ extension AccountStore {
   /// Returns the same store, with leases that exclude nobody while this is `true`. Meanwhile it
   /// knows no begun renewals, because they would be those of ended processes without the leases.
   fileprivate func leasing(unless isWithoutLeases: Lock<Bool>) -> AccountStore {
-    let store = self
-    var result = self
-    result.lease = { id throws(Problem) in
-      isWithoutLeases.withLock { $0 } ? Lease(end: {}) : try await store.lease(id)
-    }
     let renewals = begunRenewals
-    result.begunRenewals = BegunRenewals(
-      begin: { if !isWithoutLeases.withLock({ $0 }) { renewals.begin($0) } },
-      end: renewals.end,
-      all: { isWithoutLeases.withLock { $0 } ? [] : renewals.all() },
-      contains: renewals.contains)
-    return result
+    return with(
+      lease: { [lease] id throws(Problem) in
+        isWithoutLeases.withLock { $0 } ? Lease(end: {}) : try await lease(id)
+      },
+      begunRenewals: BegunRenewals(
+        begin: { if !isWithoutLeases.withLock({ $0 }) { renewals.begin($0) } },
+        end: renewals.end,
+        all: { isWithoutLeases.withLock { $0 } ? [] : renewals.all() },
+        contains: renewals.contains))
   }
 }
 

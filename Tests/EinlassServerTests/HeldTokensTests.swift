@@ -14,13 +14,12 @@ struct HeldTokensTests {
     let store: AccountStore
 
     init() {
-      var store = SharedSnapshotTests.store(asked: Lock(0), revision: Lock(1))
-      store.credentials = { [tokens, read] id, _, _ throws(Problem) in
+      let empty = SharedSnapshotTests.store(asked: Lock(0), revision: Lock(1))
+      store = empty.with(credentials: { [tokens, read] id, _, _ throws(Problem) in
         read.withLock { $0.append(id) }
         guard let token = tokens.withLock({ $0[id] }) else { throw .unknownAccount(id) }
         return [token]
-      }
-      self.store = store
+      })
     }
 
     func keep(_ token: String, of id: Account.ID, generation: Int64) -> OAuth2Credential {

@@ -48,12 +48,11 @@ struct RefresherTests {
     sending: @escaping @Sendable (AccountStore) throws(Problem) -> Void = { _ in }
   ) async throws -> [Problem.Reason] {
     let store = script.store.accountStore
-    var effects = script.effects
-    effects.sleepUntil = { _ throws(Problem) in try sleeping(store) }
-    effects.send = { [send = effects.send] request throws(Problem) in
-      try sending(store)
-      return try await send(request)
-    }
+    let effects = script.effects.with(
+      send: { [send = script.effects.send] request throws(Problem) in
+        try sending(store)
+        return try await send(request)
+      }, sleepUntil: { _ throws(Problem) in try sleeping(store) })
     let engine = Einlass(catalog: ProviderCatalog.builtIn, store: store, effects: effects)
     let failures = Lock([Problem.Reason]())
     let refresher = Refresher(

@@ -62,15 +62,16 @@ import Testing
     throws
   {
     let asked = Lock<Int64>(0)
-    var store = Self.store(asked: Lock(0), revision: Lock(1))
-    store.maintenance.auditKey = { _ in
+    let usual = Self.store(asked: Lock(0), revision: Lock(1))
+    var maintenance = usual.maintenance
+    maintenance.auditKey = { _ in
       asked.withLock {
         $0 += 1
         return Secret(String($0))
       }
     }
     let shared = SharedSnapshot()
-    store = store.sharing(shared)
+    let store = usual.with(maintenance: maintenance).sharing(shared)
     func keys(_ patience: AccountStore.Patience) throws -> [Secret?] {
       try (0..<2).map { _ in try store.maintenance.auditKey(patience) }
     }

@@ -10,7 +10,7 @@ struct AccessGate {
     var wasGrantedBefore: Bool
   }
 
-  let request: PerformRequest
+  @Indirect private(set) var request: PerformRequest
   let provider: Provider
   let store: AccountStore
   let effects: Effects

@@ -2,13 +2,13 @@
 /// holds.
 struct AccountChoices: Equatable {
   /// The account that the request names, of any provider.
-  var named: Account?
+  @Indirect var named: Account?
   /// Whether the store has an account of the provider, with access or without.
   var hasAccounts = false
   /// The first account with access, in order of adding.
-  var first: Account?
+  @Indirect var first: Account?
   /// The account with access that the application prefers.
-  var preferred: Account?
+  @Indirect var preferred: Account?
   /// The accounts with access for a prompt, last used first. One more than `offeredLimit` if the
   /// store has more. Empty if the request names an account.
   var lastUsed: [Account] = []

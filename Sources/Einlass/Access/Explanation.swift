@@ -18,11 +18,11 @@ public struct Explanation: Sendable, Equatable {
 
   public var rule: Rule
   /// The account that would be used; `nil` if the person selects it or the request fails.
-  public var account: Account?
+  @Indirect public var account: Account?
   /// The prompts that the person would get, in order.
   public var prompts: [Prompt]
   /// The error that the request would fail with.
-  public var problem: Problem?
+  @Indirect public var problem: Problem?
 }
 
 extension StoreReader {

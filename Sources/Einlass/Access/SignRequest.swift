@@ -17,7 +17,7 @@ public struct RequestAuthorization: Sendable, Equatable {
 /// The front end's own request, to be authorized by `credentials.sign`.
 public struct SignRequest: Sendable {
   public var application: String
-  public var registration: ClientRegistration?
+  @Indirect public var registration: ClientRegistration?
   public var account: Account.ID
   /// The protected resource of the credential, compared exactly; `nil` for no particular one. RFC
   /// 8707.

@@ -8,7 +8,7 @@ public struct AddAccountRequest: Sendable {
   public var credential: Credential
   /// The registration that the credential was issued to. OAuth 1.0a needs its secret, because
   /// reverse auth signs with it.
-  public var registration: ClientRegistration
+  @Indirect public var registration: ClientRegistration
   /// Whether to overwrite the account of the same provider and subject (else username) instead of
   /// throwing `accountExists`.
   public var replacesExisting: Bool

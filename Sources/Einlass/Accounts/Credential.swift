@@ -117,9 +117,9 @@ public struct StoredCredential: Sendable, Equatable {
   public var role: Role
   /// The registration that the credential was issued to. Only a system credential keeps the client
   /// secret.
-  public var registration: ClientRegistration
+  @Indirect public var registration: ClientRegistration
   public var credential: Credential
-  public var binding: ProviderBinding
+  @Indirect public var binding: ProviderBinding
   /// The protected resource that the credential is for; `nil` for none in particular. RFC 8707.
   public var resource: String?
   /// The store's revision at the time of writing, so that a replacement always has another

@@ -172,7 +172,7 @@ struct SignOut {
 }
 
 extension SignOut {
-  private enum Way {
+  private indirect enum Way {
     case recipe(RequestTemplate)
     case standard(RequestTemplate, TokenEndpoint)
   }

@@ -8,12 +8,7 @@ final class CatalogEntry: Sendable {
   /// The descriptor's text, if it has not been read for the entry.
   private let text: ArraySlice<UInt8>?
   private let read: @Sendable () -> Provider
-  private let provided = AtomicLazyReference<Provided>()
-
-  private final class Provided: Sendable {
-    let provider: Provider
-    init(_ provider: Provider) { self.provider = provider }
-  }
+  private let provided = AtomicLazyReference<Provider>()
 
   /// - Parameter read: Called once, or twice if two threads ask at the same time.
   init(id: String, text: ArraySlice<UInt8>? = nil, _ read: @escaping @Sendable () -> Provider) {
@@ -27,7 +22,7 @@ final class CatalogEntry: Sendable {
   }
 
   var provider: Provider {
-    (provided.load() ?? provided.storeIfNil(Provided(read()))).provider
+    provided.load() ?? provided.storeIfNil(read())
   }
 
   /// Whether the descriptor may hold this word. `false` saves reading it.

@@ -1,7 +1,7 @@
 internal import EinlassJSON
 
 /// A flow of a provider, described by its endpoints and their peculiarities.
-enum FlowDescriptor: Sendable, Equatable {
+indirect enum FlowDescriptor: Sendable, Equatable {
   case reverseAuth(ReverseAuth)
   case systemToken(SystemToken)
   case authorizationCode(AuthorizationCode)
@@ -22,17 +22,17 @@ enum FlowDescriptor: Sendable, Equatable {
   struct ReverseAuth: Sendable, Equatable {
     var signature: SignatureMethod
     /// Signed by the application alone; its whole answer is `{requestToken}`.
-    var requestToken: RequestTemplate
+    @Indirect var requestToken: RequestTemplate
     /// Signed with the account's own consumer and token.
-    var accessToken: RequestTemplate
+    @Indirect var accessToken: RequestTemplate
   }
 
   /// A token for the application, minted with the account's own or already stored.
   struct SystemToken: Sendable, Equatable {
     /// Mints a token; `nil` if only a stored one can be used.
-    var applicationToken: RequestTemplate?
+    @Indirect var applicationToken: RequestTemplate?
     /// Gets a fresh token in place of the stored one.
-    var renew: RequestTemplate?
+    @Indirect var renew: RequestTemplate?
   }
 
   /// The person's browser returns a code, which the token endpoint exchanges for a token. RFC 6749
@@ -49,11 +49,11 @@ enum FlowDescriptor: Sendable, Equatable {
   /// there first, and the browser carries only a reference to them (RFC 9126). The words from
   /// `token` on are those of `TokenEndpoint`.
   struct AuthorizationCode: Sendable, Equatable {
-    var authorize: RequestTemplate
+    @Indirect var authorize: RequestTemplate
     var redirect: RedirectDescriptor
     /// Every response names its issuer. RFC 9207.
     var promisesIssuer: Bool
-    var pushed: RequestTemplate?
+    @Indirect var pushed: RequestTemplate?
     /// Whether the browser may not carry the parameters if they cannot be pushed.
     var requiresPushed: Bool
     var tokens: TokenEndpoint
@@ -72,9 +72,9 @@ enum FlowDescriptor: Sendable, Equatable {
   /// poll with, if it is not `token` with the RFC's grant. A request with its own client
   /// authentication (`bearer`, `basic`, `{clientSecret}`) gets no other.
   struct DeviceCode: Sendable, Equatable {
-    var deviceAuthorization: RequestTemplate
+    @Indirect var deviceAuthorization: RequestTemplate
     var answer: Answer
-    var question: RequestTemplate?
+    @Indirect var question: RequestTemplate?
     var tokens: TokenEndpoint
 
     /// JSON pointers into the answer to `deviceAuthorization`. Of several, the first with a value
@@ -101,9 +101,9 @@ enum FlowDescriptor: Sendable, Equatable {
     enum Verifier: String, CaseIterable { case callback, pin }
 
     var signature: SignatureMethod
-    var requestToken: RequestTemplate
-    var authorize: RequestTemplate
-    var accessToken: RequestTemplate
+    @Indirect var requestToken: RequestTemplate
+    @Indirect var authorize: RequestTemplate
+    @Indirect var accessToken: RequestTemplate
     var redirect: RedirectDescriptor
     var isPIN: Bool
   }

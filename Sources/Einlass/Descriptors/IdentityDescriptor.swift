@@ -18,19 +18,19 @@ struct IdentityDescriptor: Sendable, Equatable {
   }
 
   /// `nil` if the id_token is the source.
-  var request: RequestTemplate?
+  @Indirect var request: RequestTemplate?
   /// JSON pointers to texts; `avatar` has its own.
   var pointers: [Member: String]
   /// Whether the id is a whole number in the answer.
   var hasNumericID: Bool
   /// A prefix of the id's text that is not a part of the id.
   var idPrefix: String?
-  var avatar: Avatar?
+  @Indirect var avatar: Avatar?
   /// A JSON pointer to a boolean, or to the text `true`: whether the provider has verified the
   /// address. `nil` if the provider does not say so.
   var emailVerified: String?
   /// A second request for the email address, if the first answer has none.
-  var emails: Emails?
+  @Indirect var emails: Emails?
   /// The members without which the sign-in fails.
   var required: [Member]
 

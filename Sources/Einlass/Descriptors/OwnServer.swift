@@ -65,14 +65,12 @@ extension Provider {
   }
 
   private func located(at place: WebAddress, _ trust: ServerTrust) -> Provider {
-    var provider = relocated { address in
+    relocated { address in
       guard address.host == PasswordSession.placeholderHost else { return address }
       return WebAddress(
         scheme: place.scheme, host: place.host, port: place.port, path: address.path,
         query: address.query)
-    }
-    provider.trust = trust
-    return provider
+    }.trusted(trust)
   }
 }
 
@@ -96,16 +94,16 @@ extension Einlass {
         "/\(name)",
         "The parameter /\(name) is for a server of your own, and \(provider.name) is none.")
     }
-    if let key = request.trustedPublicKey, !ServerTrust.isPublicKey(key) {
+    if let key = request.login.trustedPublicKey, !ServerTrust.isPublicKey(key) {
       throw .invalidParameter(
         "/trustedPublicKey",
         "The parameter /trustedPublicKey must be sha256// and the SHA-256 digest of the public key in base64."
       )
     }
-    if let file = request.caFile, !file.hasPrefix("/") {
+    if let file = request.login.caFile, !file.hasPrefix("/") {
       throw .invalidParameter("/caFile", "The parameter /caFile must be an absolute path.")
     }
-    let named = try request.server.map { server throws(Problem) in try provider.at(server) }
+    let named = try request.login.server.map { server throws(Problem) in try provider.at(server) }
     let credentials = try credentials(of: request, at: named)
     guard let named else {
       guard !credentials.isEmpty else { throw .serverMissing(provider) }
@@ -122,7 +120,7 @@ extension Einlass {
   ) throws(Problem) -> [StoredCredential] {
     if let id = request.account { return try store.credentials(id) }
     guard let provider, let address = provider.passwordSession?.login.address,
-      let username = request.username
+      let username = request.login.username
     else { return [] }
     let accounts = try store.read { reader throws(Problem) in
       try reader.accounts(of: provider.id, subject: address.subject(of: username), limit: 1)

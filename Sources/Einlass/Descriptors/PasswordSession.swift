@@ -43,13 +43,13 @@ struct PasswordSession: Sendable, Equatable {
   /// The ports of a server that is named without one, for https and for plain http.
   var port: UInt16
   var plainPort: UInt16
-  var login: RequestTemplate
-  var antiForgery: AntiForgery?
+  @Indirect var login: RequestTemplate
+  @Indirect var antiForgery: AntiForgery?
   /// A JSON pointer; `nil` if cookies hold the session.
   var id: String?
   var values: [Value]
   var cookies: Cookies
-  var check: RequestTemplate?
+  @Indirect var check: RequestTemplate?
   var checkSeconds: Int64
 
   /// All requests. Each carries a secret.
@@ -91,16 +91,16 @@ struct PasswordSession: Sendable, Equatable {
     check = try reader.optional("check") { name throws(DescriptorReader.Fault) in
       try RequestTemplate(name, in: reader, allowing: [.token, .csrf])
     }
+    checkSeconds = try reader.seconds("checkSeconds", default: 300)
     guard check != nil || !reader.has("checkSeconds") else {
       throw reader.fault("checkSeconds", "checkSeconds needs check.")
     }
-    checkSeconds = try reader.seconds("checkSeconds", default: 300)
   }
 
   func relocated(_ move: (WebAddress) -> WebAddress) -> PasswordSession {
     var flow = self
     flow.login = login.relocated(move)
-    flow.antiForgery?.request = antiForgery?.request.relocated(move) ?? flow.login
+    if let antiForgery { flow.antiForgery?.request = antiForgery.request.relocated(move) }
     flow.check = check?.relocated(move)
     return flow
   }

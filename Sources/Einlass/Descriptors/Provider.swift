@@ -4,7 +4,7 @@ internal import EinlassJSON
 /// An issuer of tokens, as data: one object of `providers.json`.
 ///
 /// The vocabulary is closed. A new word must fit at least two providers.
-public struct Provider: Sendable, Equatable {
+public final class Provider: Sendable {
   /// The features of a provider's accounts, for front ends that lay out buttons.
   public struct Capabilities: Sendable, Equatable {
     public var reverseAuth: Bool
@@ -39,12 +39,12 @@ public struct Provider: Sendable, Equatable {
     case one, many
   }
 
-  public private(set) var id: String
-  public private(set) var name: String
+  public let id: String
+  public let name: String
   /// Other ids of the provider, for example those of Firebase Authentication.
-  public private(set) var aliases: [String]
+  public let aliases: [String]
   /// The page of the service for people: an https address.
-  public private(set) var homepage: String?
+  public let homepage: String?
   public let setup: Setup
   /// The hosts that take the provider's tokens, besides the origins of its requests.
   public let hosts: [ServedHost]
@@ -55,7 +55,7 @@ public struct Provider: Sendable, Equatable {
   /// The parts that a registration must have before any flow starts.
   public let registrationNeeds: [RegistrationPart]
   /// The endpoint of automatic registration; `nil` if a person has to register the application.
-  private(set) var dynamicRegistration: DynamicRegistration?
+  let dynamicRegistration: DynamicRegistration?
   /// Whether the provider takes the address of a client ID metadata document as a client id.
   public let takesClientMetadata: Bool
   /// Whether its servers must have public addresses. einlass writes it for an issuer that a resource
@@ -63,20 +63,20 @@ public struct Provider: Sendable, Equatable {
   /// and `false` for one in that network. `nil` for a provider that the person has chosen.
   let isPublicOnly: Bool?
   /// In order of preference.
-  private(set) var flows: [FlowDescriptor]
+  let flows: [FlowDescriptor]
   /// The parameter for the language of the provider's page; `nil` if the page takes none.
   let locale: LocaleDescriptor?
   let permissions: PermissionsDescriptor
   /// The short names for lists of scopes.
   public let scopeNames: ScopeNames
   /// `nil` if the provider does not identify a token's owner.
-  private(set) var identity: IdentityDescriptor?
+  let identity: IdentityDescriptor?
   let verification: VerifyDescriptor?
   /// The request that revokes a token; `nil` if the provider has none.
-  private(set) var revocation: RequestTemplate?
+  let revocation: RequestTemplate?
   let errors: ErrorRules
   /// The trust in the account's own server. No part of the descriptor.
-  var trust = ServerTrust()
+  let trust: ServerTrust
 
   /// In order of preference.
   public var flowKinds: [FlowKind] { flows.map(\.kind) }
@@ -112,9 +112,7 @@ public struct Provider: Sendable, Equatable {
 
   /// The default audience; `nil` if the provider has no audiences.
   public var defaultAudience: AccessGrant.Audience? { permissions.audience }
-}
 
-extension Provider {
   private static let members = [
     "id", "name", "aliases", "homepage", "setup", "hosts", "retired", "accounts", "version",
     "registration", "dynamicRegistration", "clientMetadata", "publicOnly", "locale", "permissions",
@@ -184,6 +182,7 @@ extension Provider {
     }
     errors = try ErrorRules(
       "errors", in: reader, isStandard: flows.contains { $0.tokens != nil })
+    trust = ServerTrust()
     guard can.refresh || !errors.rules.contains(where: { $0.outcome == .renew }) else {
       throw reader.fault("errors", "The outcome renew needs a flow with a renew recipe.")
     }
@@ -220,28 +219,53 @@ extension Provider {
   private static let idExplanation =
     "Expected at most 64 of the characters a-z, 0-9, - and the dot, but not password."
 
+  /// Copies a provider, with these parts in place of its own.
+  private init(
+    _ other: Provider, id: String? = nil, name: String? = nil, aliases: [String]? = nil,
+    homepage: String?? = nil, hosts: [ServedHost]? = nil,
+    dynamicRegistration: DynamicRegistration?? = nil, flows: [FlowDescriptor]? = nil,
+    identity: IdentityDescriptor?? = nil, verification: VerifyDescriptor?? = nil,
+    revocation: RequestTemplate?? = nil, trust: ServerTrust? = nil
+  ) {
+    self.id = id ?? other.id
+    self.name = name ?? other.name
+    self.aliases = aliases ?? other.aliases
+    self.homepage = homepage ?? other.homepage
+    setup = other.setup
+    self.hosts = hosts ?? other.hosts
+    isRetired = other.isRetired
+    hasOneAccount = other.hasOneAccount
+    registrationNeeds = other.registrationNeeds
+    self.dynamicRegistration = dynamicRegistration ?? other.dynamicRegistration
+    takesClientMetadata = other.takesClientMetadata
+    isPublicOnly = other.isPublicOnly
+    self.flows = flows ?? other.flows
+    locale = other.locale
+    permissions = other.permissions
+    scopeNames = other.scopeNames
+    self.identity = identity ?? other.identity
+    self.verification = verification ?? other.verification
+    self.revocation = revocation ?? other.revocation
+    errors = other.errors
+    self.trust = trust ?? other.trust
+  }
+
   func renamed(id: String, name: String) -> Provider {
-    var provider = self
-    (provider.id, provider.name, provider.aliases, provider.homepage) = (id, name, [], nil)
-    return provider
+    Provider(self, id: id, name: name, aliases: [], homepage: .some(nil))
   }
 
   /// Returns the same provider with every endpoint moved. Addresses of pictures stay. Of the hosts
   /// only moved ones remain, because the tokens of another server are not for the other hosts.
   func relocated(_ move: (WebAddress) -> WebAddress) -> Provider {
-    return Provider(
-      id: id, name: name, aliases: aliases, homepage: homepage, setup: setup,
-      hosts: isMoved(by: move) ? hosts.compactMap { $0.relocated(move) } : hosts,
-      isRetired: isRetired, hasOneAccount: hasOneAccount,
-      registrationNeeds: registrationNeeds,
+    Provider(
+      self, hosts: isMoved(by: move) ? hosts.compactMap { $0.relocated(move) } : hosts,
       dynamicRegistration: dynamicRegistration?.relocated(move),
-      takesClientMetadata: takesClientMetadata, isPublicOnly: isPublicOnly,
-      flows: flows.map { $0.relocated(move) },
-      locale: locale, permissions: permissions, scopeNames: scopeNames,
-      identity: identity?.relocated(move),
-      verification: verification?.relocated(move), revocation: revocation?.relocated(move),
-      errors: errors)
+      flows: flows.map { $0.relocated(move) }, identity: identity?.relocated(move),
+      verification: verification?.relocated(move), revocation: revocation?.relocated(move))
   }
+
+  /// Returns the same provider with this trust in its server.
+  func trusted(_ trust: ServerTrust) -> Provider { Provider(self, trust: trust) }
 
   private func isMoved(by move: (WebAddress) -> WebAddress) -> Bool {
     (flows.flatMap { secretRequests(of: $0) } + requests).contains {
@@ -253,18 +277,17 @@ extension Provider {
   /// and the parameter `resource`.
   func registered(as registration: ClientRegistration) -> Provider {
     guard !registration.properties.members.isEmpty else { return self }
-    var provider = self
-    provider.flows = flows.map { $0.registered(as: registration) }
-    return provider
+    return Provider(self, flows: flows.map { $0.registered(as: registration) })
   }
 
   /// Returns the provider as one of its flows sees it: the flow's own identity and revocation come
   /// first.
   func specialized(for flow: FlowDescriptor) -> Provider {
-    var provider = self
-    if let identity = flow.tokens?.identity { provider.identity = identity }
-    if let revocation = flow.tokens?.revocation { provider.revocation = revocation }
-    return provider
+    guard let tokens = flow.tokens, tokens.identity != nil || tokens.revocation != nil else {
+      return self
+    }
+    return Provider(
+      self, identity: tokens.identity ?? identity, revocation: tokens.revocation ?? revocation)
   }
 
   /// Returns a request to a server of this provider. Every request of a provider is made so.

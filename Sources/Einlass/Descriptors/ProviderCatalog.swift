@@ -1,7 +1,7 @@
 internal import EinlassJSON
 
 /// The known providers, in the order of `providers.json`.
-public struct ProviderCatalog: Sendable, Equatable {
+public struct ProviderCatalog: Sendable {
   /// A fault in a descriptor or in a configured origin, for its author.
   public struct Fault: Error, Sendable, Equatable, CustomStringConvertible {
     /// The provider's id, if it is known.
@@ -37,10 +37,6 @@ public struct ProviderCatalog: Sendable, Equatable {
   /// All providers. Reading all descriptors takes time, so use `provider(_:)` for a single one.
   public var providers: [Provider] { entries.map(\.provider) }
 
-  public static func == (one: ProviderCatalog, other: ProviderCatalog) -> Bool {
-    one.providers == other.providers
-  }
-
   public static let none = ProviderCatalog()
 
   /// The built-in catalogue. It is read on first use, because many processes need no provider. A
@@ -64,7 +60,7 @@ public struct ProviderCatalog: Sendable, Equatable {
   /// name the providers of `models`.
   public init(json: [UInt8], models: ProviderCatalog = .none) throws(Fault) {
     for element in try Self.elements(of: json) {
-      let provider = try Provider(element.value, at: element.pointer, models: models)
+      let provider = try Provider.read(element.value, at: element.pointer, models: models)
       guard !entries.contains(where: { sameBytes($0.id, provider.id) }) else {
         throw Fault(
           provider: provider.id, pointer: element.pointer + "/id",

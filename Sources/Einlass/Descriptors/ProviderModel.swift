@@ -6,16 +6,13 @@ extension Provider {
   ///
   ///     {"id": "example.org", "name": "Example", "like": "example",
   ///      "origins": {"https://example.com": "https://example.org"}}
-  init(_ value: JSONValue, at pointer: String, models: ProviderCatalog) throws(DescriptorReader
-    .Fault)
-  {
-    guard value["like"] != nil else {
-      self = try Provider(value, at: pointer)
-      return
-    }
+  static func read(
+    _ value: JSONValue, at pointer: String, models: ProviderCatalog
+  ) throws(DescriptorReader.Fault) -> Provider {
+    guard value["like"] != nil else { return try Provider(value, at: pointer) }
     let unnamed = try DescriptorReader(
       value, at: pointer, provider: nil, members: ["id", "name", "like", "origins"])
-    let id = try Self.id(in: unnamed)
+    let id = try id(in: unnamed)
     let reader = try unnamed.naming(id)
     let model: Provider
     do { model = try models.provider(reader.string("like")) } catch let fault
@@ -30,7 +27,7 @@ extension Provider {
     var origins: [String: String] = [:]
     for member in members { origins[member.name] = try origin.string(member.name) }
     let move = try OriginMove(origins, at: origin.pointer, provider: id)
-    self = model.renamed(id: id, name: try reader.name("name")).relocated(move.callAsFunction)
+    return model.renamed(id: id, name: try reader.name("name")).relocated(move.callAsFunction)
   }
 
   /// Reads the descriptor of a provider that is added. It may have no aliases, because they could
@@ -38,7 +35,7 @@ extension Provider {
   static func added(
     _ value: JSONValue, at pointer: String, models: ProviderCatalog
   ) throws(DescriptorReader.Fault) -> Provider {
-    let provider = try Provider(value, at: pointer, models: models)
+    let provider = try read(value, at: pointer, models: models)
     guard provider.aliases.isEmpty else {
       throw DescriptorReader.Fault(
         provider: provider.id, pointer: pointer + "/aliases",

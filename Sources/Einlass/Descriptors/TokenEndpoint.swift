@@ -26,7 +26,7 @@ internal import EinlassJSON
 struct TokenEndpoint: Sendable, Equatable {
   /// The renewal of a token. RFC 6749 section 6.
   struct Refresh: Sendable, Equatable {
-    var request: RequestTemplate
+    @Indirect var request: RequestTemplate
     /// The time before a token's end at which it is renewed.
     var marginSeconds: Int64
     /// The pause after a renewal before the next attempt.
@@ -60,7 +60,7 @@ struct TokenEndpoint: Sendable, Equatable {
     case omit
   }
 
-  var request: RequestTemplate
+  @Indirect var request: RequestTemplate
   var refresh: Refresh?
   /// The accepted methods; never empty.
   var clientAuthentication: [ClientAuthentication]
@@ -80,25 +80,25 @@ struct TokenEndpoint: Sendable, Equatable {
   var scopes: [String]
   /// The signer of id_tokens, and the only issuer that responses may name (RFC 9207); compared as
   /// bytes.
-  var issuer: WebAddress?
+  @Indirect var issuer: WebAddress?
   /// The address of the issuer's keys. Without it, id_tokens are not read unless the client secret
   /// signs them. RFC 7517.
-  var keySet: WebAddress?
+  @Indirect var keySet: WebAddress?
   var algorithms: Set<TokenAlgorithm>
   var answerFormat: AnswerFormat
   /// A JSON pointer to the person in the answer, for identity requests that need them.
   var subject: String?
   /// The flow's own identity and revocation; `nil` for the provider's.
-  var identity: IdentityDescriptor?
-  var revocation: RequestTemplate?
+  @Indirect var identity: IdentityDescriptor?
+  @Indirect var revocation: RequestTemplate?
   /// The standard revocation. The token and the client authentication are added to it. RFC 7009
   /// section 2.1.
-  var standardRevocation: RequestTemplate?
+  @Indirect var standardRevocation: RequestTemplate?
   /// The methods of the revocation endpoint; `nil` for those of the token endpoint.
   var revocationAuthentication: [ClientAuthentication]?
   /// The page that ends the person's session in the browser. OpenID Connect RP-Initiated Logout 1.0
   /// section 2.
-  var endSession: WebAddress?
+  @Indirect var endSession: WebAddress?
   /// The addresses for clients with a certificate, and whether tokens are bound to it. RFC 8705.
   var mutualTLS: MutualTLS
 
@@ -116,13 +116,7 @@ struct TokenEndpoint: Sendable, Equatable {
       } == .omit
     scopes = try reader.optional("scopes", reader.strings) ?? []
     issuer = try reader.optional("issuer", reader.address)
-    guard issuer.map({ sameBytes($0.text, (try? reader.string("issuer")) ?? "") }) ?? true else {
-      throw reader.fault("issuer", "Expected the address exactly as in the issuer's metadata.")
-    }
     keySet = try reader.optional("keySet", reader.address)
-    guard keySet == nil || issuer != nil else {
-      throw reader.fault("issuer", "This member is missing. keySet needs it.")
-    }
     algorithms =
       try reader.optional("algorithms") { name throws(DescriptorReader.Fault) in
         Set(try reader.words(name, TokenAlgorithm.self))
@@ -143,6 +137,12 @@ struct TokenEndpoint: Sendable, Equatable {
     revocationAuthentication = try reader.authentications("revocationAuthentication")
     endSession = try reader.optional("endSession", reader.address)
     mutualTLS = try MutualTLS("mutualTLS", in: reader)
+    guard issuer.map({ sameBytes($0.text, (try? reader.string("issuer")) ?? "") }) ?? true else {
+      throw reader.fault("issuer", "Expected the address exactly as in the issuer's metadata.")
+    }
+    guard keySet == nil || issuer != nil else {
+      throw reader.fault("issuer", "This member is missing. keySet needs it.")
+    }
     guard reader.has("refresh") else { return }
     let reader = try reader.object(
       "refresh", members: ["request", "marginSeconds", "checkSeconds"])

@@ -3,17 +3,17 @@ internal import EinlassJSON
 /// An authorization server's metadata. RFC 8414 section 2, OpenID Connect Discovery 1.0 section 3.
 struct ServerMetadata: Equatable {
   var issuer: String
-  var authorizationEndpoint: WebAddress?
-  var tokenEndpoint: WebAddress
-  var deviceAuthorizationEndpoint: WebAddress?
-  var revocationEndpoint: WebAddress?
-  var introspectionEndpoint: WebAddress?
-  var registrationEndpoint: WebAddress?
-  var pushedAuthorizationRequestEndpoint: WebAddress?
+  @Indirect var authorizationEndpoint: WebAddress?
+  @Indirect var tokenEndpoint: WebAddress
+  @Indirect var deviceAuthorizationEndpoint: WebAddress?
+  @Indirect var revocationEndpoint: WebAddress?
+  @Indirect var introspectionEndpoint: WebAddress?
+  @Indirect var registrationEndpoint: WebAddress?
+  @Indirect var pushedAuthorizationRequestEndpoint: WebAddress?
   var requiresPushedRequests: Bool
-  var userinfoEndpoint: WebAddress?
-  var keySetAddress: WebAddress?
-  var endSessionEndpoint: WebAddress?
+  @Indirect var userinfoEndpoint: WebAddress?
+  @Indirect var keySetAddress: WebAddress?
+  @Indirect var endSessionEndpoint: WebAddress?
   /// In the server's order, without unknown names.
   var clientAuthentications: [ClientAuthentication]
   /// The same for revocation and introspection; empty if the server names none.
@@ -38,7 +38,7 @@ struct ServerMetadata: Equatable {
   /// RFC 9207: every response names its issuer.
   var promisesIssuer: Bool
   /// The addresses for clients with a certificate, and whether tokens are bound to it. RFC 8705.
-  var mutualTLS = MutualTLS()
+  @Indirect var mutualTLS = MutualTLS()
 
   /// The reason to refuse a document, before a request to any address in it.
   enum Fault: Error, Equatable {
@@ -102,11 +102,9 @@ struct ServerMetadata: Equatable {
     registrationEndpoint = try address("registration_endpoint")
     pushedAuthorizationRequestEndpoint = try address("pushed_authorization_request_endpoint")
     requiresPushedRequests = object["require_pushed_authorization_requests"]?.bool ?? false
-    guard !requiresPushedRequests || pushedAuthorizationRequestEndpoint != nil else {
-      throw .member("pushed_authorization_request_endpoint")
-    }
     userinfoEndpoint = try address("userinfo_endpoint")
-    keySetAddress = try address("jwks_uri")
+    let keySet = try address("jwks_uri")
+    keySetAddress = keySet
     endSessionEndpoint = try address("end_session_endpoint")
     func authentications(_ endpoint: String) throws(Fault) -> [ClientAuthentication]? {
       try list("\(endpoint)_endpoint_auth_methods_supported")?
@@ -121,17 +119,20 @@ struct ServerMetadata: Equatable {
       .compactMap(TokenAlgorithm.init(rawValue:)).filter { $0 != .hs256 } ?? []
     takesClientMetadata = object["client_id_metadata_document_supported"]?.bool ?? false
     codeChallengeMethods = try list("code_challenge_methods_supported") ?? []
-    guard codeChallengeMethods.isEmpty || codeChallengeMethods.contains("S256") else {
-      throw .lacksS256
-    }
     grantTypes = try list("grant_types_supported") ?? ["authorization_code", "implicit"]
     requestedTokenTypes = try list("identity_chaining_requested_token_types_supported")
     scopes = try list("scopes_supported") ?? []
     let algorithms = try list("id_token_signing_alg_values_supported")
-    isOpenID = keySetAddress != nil && algorithms != nil
+    isOpenID = keySet != nil && algorithms != nil
     signingAlgorithms = Set(
       algorithms?.compactMap(TokenAlgorithm.init(rawValue:)) ?? [.rs256])
     promisesIssuer = object["authorization_response_iss_parameter_supported"]?.bool ?? false
+    guard !requiresPushedRequests || pushedAuthorizationRequestEndpoint != nil else {
+      throw .member("pushed_authorization_request_endpoint")
+    }
+    guard codeChallengeMethods.isEmpty || codeChallengeMethods.contains("S256") else {
+      throw .lacksS256
+    }
     for endpoint in MutualTLS.Endpoint.allCases {
       let alias = try address(endpoint.metadataName, in: object["mtls_endpoint_aliases"])
       guard alias?.query == nil else { throw .member("mtls_endpoint_aliases") }

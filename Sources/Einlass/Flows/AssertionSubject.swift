@@ -6,9 +6,9 @@ internal import EinlassJSON
 struct AssertionSubject: Sendable {
   /// The account with the id_token, and the registration that the id_token was issued to.
   struct Owner: Sendable {
-    var account: Account
+    @Indirect var account: Account
     var provider: Provider
-    var registration: ClientRegistration
+    @Indirect var registration: ClientRegistration
     /// The only origins that may receive the id_token.
     var origins: [String]
   }

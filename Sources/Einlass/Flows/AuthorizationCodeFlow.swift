@@ -87,7 +87,7 @@ extension InteractiveFlow {
       let said = Problem.ServerError(
         code: cleaned(error, limitBytes: 64),
         text: description.map { cleaned($0, limitBytes: 200) })
-      let isNo = error == "access_denied" || request.prompt != "none" && isUnwilling(error)
+      let isNo = error == "access_denied" || request.openID.prompt != "none" && isUnwilling(error)
       guard !isNo else { throw FlowFailure(.accessDenied(provider, said)) }
       var problem = Problem(
         .providerFailure,

@@ -5,8 +5,8 @@ internal import EinlassJSON
 struct InteractiveFlow {
   let provider: Provider
   /// The application's registration, with every part that the provider needs.
-  let registration: ClientRegistration
-  let request: SignInRequest
+  @Indirect private(set) var registration: ClientRegistration
+  @Indirect private(set) var request: SignInRequest
   /// The front end's parameters for the provider's page, already checked.
   let pageParameters: [Parameter]
   let store: AccountStore
@@ -89,7 +89,7 @@ struct InteractiveFlow {
     guard request.resource == nil || token.idToken != nil else { return nil }
     return try await exchange.idToken(of: token, at: endpoint, for: registration) { expected in
       expected.nonce = nonce
-      expected.maxAgeSeconds = request.maxAgeSeconds
+      expected.maxAgeSeconds = request.openID.maxAgeSeconds
     }
   }
 

@@ -10,18 +10,18 @@ extension Einlass {
   /// Returns the request with the last settings for all that it does not give, unless it names a
   /// server or an account, because the settings may be another server's then.
   func withLastSettings(_ request: SignInRequest) throws(Problem) -> SignInRequest {
-    guard request.server == nil, request.account == nil,
+    guard request.login.server == nil, request.account == nil,
       case let provider = try catalog.provider(request.provider),
       provider.passwordSession != nil,
       let settings = try store.ownServers.settings(request.application, provider.id, .usual)
     else { return request }
     var request = request
-    request.server = SignInRequest.Server(
+    request.login.server = SignInRequest.Server(
       settings.server, port: settings.port, isSecure: settings.isSecure)
-    request.username = request.username ?? settings.username
-    request.usesCookies = request.usesCookies ?? settings.usesCookies
-    request.acceptsUntrustedCertificates =
-      request.acceptsUntrustedCertificates ?? settings.acceptsUntrustedCertificates
+    request.login.username = request.login.username ?? settings.username
+    request.login.usesCookies = request.login.usesCookies ?? settings.usesCookies
+    request.login.acceptsUntrustedCertificates =
+      request.login.acceptsUntrustedCertificates ?? settings.acceptsUntrustedCertificates
     return request
   }
 }
@@ -31,10 +31,10 @@ extension InteractiveFlow {
   /// the next sign-in name the server again.
   func saveSettings(of login: EnteredLogin, at origin: String) {
     let settings = ServerSettings(
-      server: request.server?.name ?? origin, port: request.server?.port,
-      isSecure: request.server.map(\.isSecure) ?? (origin.hasPrefix("http:") ? false : nil),
-      usesCookies: request.usesCookies ?? false,
-      acceptsUntrustedCertificates: request.acceptsUntrustedCertificates ?? false,
+      server: request.login.server?.name ?? origin, port: request.login.server?.port,
+      isSecure: request.login.server.map(\.isSecure) ?? (origin.hasPrefix("http:") ? false : nil),
+      usesCookies: request.login.usesCookies ?? false,
+      acceptsUntrustedCertificates: request.login.acceptsUntrustedCertificates ?? false,
       username: login.username)
     let last = try? store.ownServers.settings(request.application, provider.id, .usual)
     guard last != settings else { return }

@@ -14,7 +14,7 @@ func passwordSession(
   }
   let server = descriptor.login.address
   var prompt = Prompt.Login(
-    server: server.origin, host: server.host, username: flow.request.username,
+    server: server.origin, host: server.host, username: flow.request.login.username,
     isSafe: server.isSafe)
   for attempt in 1... {
     do throws(Problem) {
@@ -29,7 +29,8 @@ func passwordSession(
     do throws(FlowFailure) {
       var exchange = flow.exchange(hiding: [login.password])
       let session = try await exchange.guardedSession(
-        of: login, descriptor, keepsCookies: flow.request.usesCookies ?? false, in: flow.store)
+        of: login, descriptor, keepsCookies: flow.request.login.usesCookies ?? false, in: flow.store
+      )
       flow.asker.report(.saving)
       let owner = Identity(id: server.subject(of: login.username), username: login.username)
       do throws(Problem) {

@@ -13,7 +13,7 @@ public struct PerformRequest: Sendable {
   /// The application's name for people.
   public var applicationTitle: String?
   /// The application's own registration at the provider; `nil` if it has none.
-  public var registration: ClientRegistration?
+  @Indirect public var registration: ClientRegistration?
   /// The provider's id in the catalogue.
   public var provider: String
   /// Answers `selectAccount` and `confirmAccount` in advance.
@@ -39,7 +39,7 @@ public struct PerformRequest: Sendable {
   /// Called after the answer to `grantAccess` has been stored.
   public var decided: @Sendable (AccessGrant) -> Void = { _ in }
   /// The parameters of the sign-in, if the person has to sign in.
-  public var signIn: SignInRequest?
+  @Indirect public var signIn: SignInRequest?
   /// Whether the person signs in when no account works.
   public var signsInIfNeeded = false
   /// Returns the application's own registration at another provider, by the provider's id.
@@ -70,9 +70,9 @@ public struct PerformRequest: Sendable {
 /// The result of a successful `auth.perform`.
 public struct PerformResult: Sendable, Equatable {
   /// The account after the flow.
-  public var account: Account
+  @Indirect public var account: Account
   /// The person, as the provider reports them; `nil` without a credential.
-  public var identity: Identity?
+  @Indirect public var identity: Identity?
   /// The registration that the credential was issued to; `nil` without a credential.
   public var clientID: String?
   /// The application's credential; `nil` if the request did not ask for one.

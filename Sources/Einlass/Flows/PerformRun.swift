@@ -6,9 +6,9 @@ struct PerformRun {
   /// The largest credential that is stored and returned, in bytes of a JSON line.
   static let credentialLimitBytes = 48 << 10
 
-  let request: PerformRequest
+  @Indirect private(set) var request: PerformRequest
   let provider: Provider
-  let registration: ClientRegistration
+  @Indirect private(set) var registration: ClientRegistration
   let gate: AccessGate
   let store: AccountStore
   let effects: Effects

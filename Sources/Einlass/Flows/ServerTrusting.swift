@@ -10,40 +10,42 @@ extension Einlass {
     _ provider: Provider, for request: SignInRequest, asking asker: Asker
   ) async throws(Problem) -> Provider {
     guard let address = provider.passwordSession?.login.address else { return provider }
-    guard request.trustedPublicKey == nil || address.scheme == .https else {
+    guard request.login.trustedPublicKey == nil || address.scheme == .https else {
       throw .invalidParameter(
         "/trustedPublicKey",
         "The server is reached by plain http, so it has no public key. Name it with https.")
     }
-    var provider = provider
-    let former = provider.trust.publicKey
-    if let file = request.caFile {
+    var trust = provider.trust
+    let former = trust.publicKey
+    if let file = request.login.caFile {
       // A named authority takes the place of an accepted key.
-      provider.trust.caFile = file
-      provider.trust.publicKey = nil
-    } else if request.trustedPublicKey != nil {
+      trust.caFile = file
+      trust.publicKey = nil
+    } else if request.login.trustedPublicKey != nil {
       // The file may be gone, and the key needs none.
-      provider.trust.caFile = nil
+      trust.caFile = nil
     }
     guard
-      request.acceptsUntrustedCertificates == true || request.trustedPublicKey != nil
+      request.login.acceptsUntrustedCertificates == true || request.login.trustedPublicKey != nil
         || former != nil
-    else { return provider }
+    else { return provider.trusted(trust) }
     asker.report(.requesting)
-    guard let certificate = try await effects.certificate(address, provider.trust) else {
-      return provider
+    guard let certificate = try await effects.certificate(address, trust) else {
+      return provider.trusted(trust)
     }
-    if let key = request.trustedPublicKey {
+    if let key = request.login.trustedPublicKey {
       guard sameBytes(key, certificate.publicKey) else {
         throw .otherPublicKey(address.host, than: "the named one").about(provider, request.account)
       }
-      provider.trust.publicKey = key
-      return provider
+      trust.publicKey = key
+      return provider.trusted(trust)
     }
     let isFormer = former.map { sameBytes($0, certificate.publicKey) } ?? false
-    if isFormer, request.caFile == nil { return provider }
-    provider.trust.publicKey = certificate.fault == nil ? nil : certificate.publicKey
-    guard certificate.fault != nil || (former != nil && !isFormer) else { return provider }
+    if isFormer, request.login.caFile == nil { return provider.trusted(trust) }
+    trust.publicKey = certificate.fault == nil ? nil : certificate.publicKey
+    guard certificate.fault != nil || (former != nil && !isFormer) else {
+      return provider.trusted(trust)
+    }
     // Without a user name the account is not known yet, but its key may have been accepted.
     let shown = former == nil ? try acceptedKey(at: address, of: provider) : former
     let prompt = Prompt.trustCertificate(
@@ -58,7 +60,7 @@ extension Einlass {
     }
     asker.report(.awaitingPerson)
     guard case .accept = try await asker.ask(prompt) else { throw .userCanceled(provider) }
-    return provider
+    return provider.trusted(trust)
   }
 
   /// Returns the key of a server that was accepted for an account there, to be shown beside another

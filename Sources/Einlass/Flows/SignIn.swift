@@ -4,9 +4,9 @@ internal import EinlassJSON
 /// One sign-in at a provider, which adds an account or makes one usable again: `accounts.signIn` of
 /// the protocol.
 struct SignIn {
-  private(set) var request: SignInRequest
+  @Indirect private(set) var request: SignInRequest
   let provider: Provider
-  let registration: ClientRegistration
+  @Indirect private(set) var registration: ClientRegistration
   let catalog: ProviderCatalog
   let store: AccountStore
   let effects: Effects
@@ -322,7 +322,7 @@ struct SignIn {
   /// - Parameter number: if over 1, appended to the name, because other accounts have the name.
   private func account(of identity: Identity?, number: Int) -> Account {
     let names = [
-      identity?.username, identity?.email, identity?.name, identity?.id, request.loginHint,
+      identity?.username, identity?.email, identity?.name, identity?.id, request.openID.loginHint,
     ]
     let name =
       names.compactMap { $0.map(withoutJoiners) }.first(where: isIdentifier) ?? provider.name

@@ -13,7 +13,7 @@ public struct SignInRequest: Sendable {
   /// Called after the sign-in has granted the application the account.
   public var granted: @Sendable (AccessGrant, Account) -> Void = { _, _ in }
   /// The application's own registration at the provider; `nil` when it has none.
-  public var registration: ClientRegistration?
+  @Indirect public var registration: ClientRegistration?
   /// The provider's id in the catalogue.
   public var provider: String
   /// The account to make usable again; the sign-in fails if another account signs in.
@@ -38,26 +38,33 @@ public struct SignInRequest: Sendable {
   public var customParameters: [Parameter] = []
   /// The language of the provider's page; `nil` for the page's own choice.
   public var locale: LanguageTag?
-  /// The server of the person's own, and the user name there: for `passwordSession`.
-  public var server: Server?
-  public var username: String?
-  /// Whether the session's cookies are kept, if the descriptor leaves it to the sign-in.
-  /// `nil` for no.
-  public var usesCookies: Bool?
-  /// Whether the person is asked about a certificate that is not trusted; `nil` for no.
-  public var acceptsUntrustedCertificates: Bool?
-  /// The accepted public key of the server, instead of that question: `ServerTrust.publicKey`.
-  public var trustedPublicKey: String?
-  /// `ServerTrust.caFile`
-  public var caFile: String?
-  /// From here to `claims`: request parameters of OpenID Connect Core 1.0, sections 3.1.2.1 and
-  /// 5.5.
-  public var loginHint: String?
-  public var prompt: String?
-  public var maxAgeSeconds: Int64?
-  public var acrValues: String?
-  /// JSON text.
-  public var claims: String?
+  @Indirect public var login = Login()
+  @Indirect public var openID = OpenIDParameters()
+
+  /// A login at a server of the person's own: for `passwordSession`.
+  public struct Login: Sendable {
+    public var server: Server?
+    public var username: String?
+    /// Whether the session's cookies are kept, if the descriptor leaves it to the sign-in.
+    /// `nil` for no.
+    public var usesCookies: Bool?
+    /// Whether the person is asked about a certificate that is not trusted; `nil` for no.
+    public var acceptsUntrustedCertificates: Bool?
+    /// The accepted public key of the server, instead of that question: `ServerTrust.publicKey`.
+    public var trustedPublicKey: String?
+    /// `ServerTrust.caFile`
+    public var caFile: String?
+  }
+
+  /// The request parameters of OpenID Connect Core 1.0, sections 3.1.2.1 and 5.5.
+  public struct OpenIDParameters: Sendable {
+    public var loginHint: String?
+    public var prompt: String?
+    public var maxAgeSeconds: Int64?
+    public var acrValues: String?
+    /// JSON text.
+    public var claims: String?
+  }
 
   /// A server as the person names it.
   public struct Server: Sendable, Equatable {
@@ -85,9 +92,10 @@ public struct SignInRequest: Sendable {
   /// `nil` if none is given.
   var serverParameterName: String? {
     [
-      ("server", server != nil), ("username", username != nil), ("useCookies", usesCookies == true),
-      ("acceptUntrustedCertificates", acceptsUntrustedCertificates == true),
-      ("trustedPublicKey", trustedPublicKey != nil), ("caFile", caFile != nil),
+      ("server", login.server != nil), ("username", login.username != nil),
+      ("useCookies", login.usesCookies == true),
+      ("acceptUntrustedCertificates", login.acceptsUntrustedCertificates == true),
+      ("trustedPublicKey", login.trustedPublicKey != nil), ("caFile", login.caFile != nil),
     ].first { $0.1 }?.0
   }
 
@@ -95,9 +103,9 @@ public struct SignInRequest: Sendable {
   /// given.
   var pageParameterName: String? {
     [
-      ("loginHint", loginHint != nil), ("prompt", prompt != nil),
-      ("maxAgeSeconds", maxAgeSeconds != nil), ("acrValues", acrValues != nil),
-      ("claims", claims != nil), ("customParameters", !customParameters.isEmpty),
+      ("loginHint", openID.loginHint != nil), ("prompt", openID.prompt != nil),
+      ("maxAgeSeconds", openID.maxAgeSeconds != nil), ("acrValues", openID.acrValues != nil),
+      ("claims", openID.claims != nil), ("customParameters", !customParameters.isEmpty),
     ].first { $0.1 }?.0
   }
 
@@ -106,8 +114,9 @@ public struct SignInRequest: Sendable {
   /// itself.
   func pageParameters() throws(Problem) -> [Parameter] {
     let standard = [
-      ("login_hint", loginHint), ("prompt", prompt), ("max_age", maxAgeSeconds.map { "\($0)" }),
-      ("acr_values", acrValues), ("claims", claims),
+      ("login_hint", openID.loginHint), ("prompt", openID.prompt),
+      ("max_age", openID.maxAgeSeconds.map { "\($0)" }),
+      ("acr_values", openID.acrValues), ("claims", openID.claims),
     ].compactMap { name, value in value.map { Parameter(name, $0) } }
     var parameters = standard
     for parameter in customParameters {

@@ -14,10 +14,10 @@ struct StoredCredentialFlow {
   let provider: Provider
   let descriptor: FlowDescriptor
   /// The application's registration, with every part that the provider needs.
-  let registration: ClientRegistration
+  @Indirect private(set) var registration: ClientRegistration
   /// The protected resource of the credential (RFC 8707); `nil` for no particular one.
   let resource: String?
-  let account: Account
+  @Indirect private(set) var account: Account
   /// All stored credentials of the account.
   var credentials: [StoredCredential]
   let permissions: [String]
@@ -39,7 +39,7 @@ struct StoredCredentialFlow {
   var minValiditySeconds: Int64?
   /// The token that becomes the assertion for a renewal, got before the wait for the account's
   /// lease; `nil` if none was needed then.
-  var assertionSubject: Result<AssertionSubject, Problem>?
+  @Indirect var assertionSubject: Result<AssertionSubject, Problem>?
 
   /// Runs the function of the descriptor's kind.
   func run() async -> Result<SignedIn, FlowFailure> {

@@ -2,7 +2,7 @@ internal import EinlassJSON
 
 /// An application's use of an account without a prompt: gets the credential or renews it;
 /// `CredentialRefusal.swift` has the refusals.
-struct CredentialRun {
+final class CredentialRun: Sendable {
   let request: CredentialRequest
   let provider: Provider
   let account: Account
@@ -111,7 +111,7 @@ struct CredentialRun {
     let found: Lease?
     do throws(Problem) {
       found = try await store.lease(account.id, waiting: effects) {
-        (try? renewed(since: former)) != nil
+        (try? self.renewed(since: former)) != nil
       }
     } catch {
       guard error.reason == .accountStoreFailure, let former, isStillUsable(former) else {
@@ -179,7 +179,7 @@ struct CredentialRun {
     let former = try own(of: store.credentials(account.id))
     let subject = await assertionSubject(for: former)
     let found = try await store.lease(account.id, waiting: effects) {
-      (try? renewed(since: former)) != nil
+      (try? self.renewed(since: former)) != nil
     }
     guard let lease = found else { return .renewed(try renewed(since: former).credential) }
     defer { lease.keepAlive() }

@@ -47,12 +47,10 @@ extension Effects {
   /// Returns the same effects, with requests that are sent only while enough of the lease is left.
   func holding(_ lease: Lease) -> Effects {
     let (requireTime, send) = (lease.requireTime, send)
-    var effects = self
-    effects.send = { request throws(Problem) in
+    return with(send: { request throws(Problem) in
       try requireTime()
       return try await send(request)
-    }
-    return effects
+    })
   }
 }
 
@@ -67,7 +65,9 @@ extension AccountStore {
     guard isRemote else { return try await lease(account, waiting: effects) }
     let result = await withTaskGroup(of: Result<Lease?, Problem>.self) { group in
       group.addTask {
-        do throws(Problem) { return .success(try await lease(account, waiting: effects)) } catch {
+        do throws(Problem) {
+          return .success(try await self.lease(account, waiting: effects))
+        } catch {
           return .failure(error)
         }
       }

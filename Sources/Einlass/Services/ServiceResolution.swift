@@ -6,14 +6,14 @@ public struct ServiceResolution: Sendable, Equatable {
   /// The provider's id.
   public var provider: String
   /// The service of the configuration that decided; `nil` for a host of the provider's descriptor.
-  public var service: Service?
+  @Indirect public var service: Service?
   /// The protected resource whose credential the address takes. RFC 8707.
   public var resource: String?
   /// The user name to send with the token, if a protocol needs one.
   public var username: String?
   public var scheme: ServedHost.Scheme = .bearer
   /// The account, the rule that selects it and the expected error.
-  public var explanation = Explanation(rule: .nothing, prompts: [])
+  @Indirect public var explanation = Explanation(rule: .nothing, prompts: [])
 
   /// The scopes that the token must have.
   public var scopes: [String] { service?.scopes ?? [] }

@@ -7,7 +7,7 @@ struct CredentialCheck {
   var provider: Provider
   /// The caller's registration, with the parts that the recipe needs, because the requests are made
   /// in its name.
-  let registration: ClientRegistration
+  @Indirect private(set) var registration: ClientRegistration
   /// `nil` to check only an id_token.
   let credential: Credential?
   var idToken: Secret?

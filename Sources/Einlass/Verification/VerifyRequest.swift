@@ -30,7 +30,7 @@ public struct VerifyRequest: Sendable {
   }
 
   public var application: String
-  public var registration: ClientRegistration?
+  @Indirect public var registration: ClientRegistration?
   public var provider: String
   public var subject: Subject
   public var expected: Expectation

@@ -125,22 +125,24 @@ extension Server {
     request.registrations = { [weak self] in self?.registration(for: frontEnd, at: $0) }
     request.scopes = params[SignInParams.scopes]
     request.customParameters = params[SignInParams.customParameters]
-    request.loginHint = params[SignInParams.loginHint]
-    request.prompt = params[SignInParams.prompt]
-    request.maxAgeSeconds = params[SignInParams.maxAgeSeconds]
-    request.acrValues = params[SignInParams.acrValues]
-    request.claims = params[SignInParams.claims].map { String(decoding: $0.bytes(), as: UTF8.self) }
+    request.openID.loginHint = params[SignInParams.loginHint]
+    request.openID.prompt = params[SignInParams.prompt]
+    request.openID.maxAgeSeconds = params[SignInParams.maxAgeSeconds]
+    request.openID.acrValues = params[SignInParams.acrValues]
+    request.openID.claims = params[SignInParams.claims].map {
+      String(decoding: $0.bytes(), as: UTF8.self)
+    }
     let (port, isSecure) = (params[SignInParams.port], params[SignInParams.secure])
     if let name = params[SignInParams.server] ?? (port == nil && isSecure == nil ? nil : "") {
       // Without a name the port and the scheme would be for the server of the last settings.
-      request.server = SignInRequest.Server(
+      request.login.server = SignInRequest.Server(
         name, port: port.map { UInt16($0) }, isSecure: isSecure)
     }
-    request.username = params[SignInParams.username]
-    request.usesCookies = params[SignInParams.useCookies]
-    request.acceptsUntrustedCertificates = params[SignInParams.acceptUntrustedCertificates]
-    request.trustedPublicKey = params[SignInParams.trustedPublicKey]
-    request.caFile = params[SignInParams.caFile]
+    request.login.username = params[SignInParams.username]
+    request.login.usesCookies = params[SignInParams.useCookies]
+    request.login.acceptsUntrustedCertificates = params[SignInParams.acceptUntrustedCertificates]
+    request.login.trustedPublicKey = params[SignInParams.trustedPublicKey]
+    request.login.caFile = params[SignInParams.caFile]
     return request
   }
 }

@@ -6,7 +6,7 @@ internal import EinlassSystem
 /// deadline.
 final class PendingRequest: Sendable {
   /// The method's request.
-  enum Kind: Sendable {
+  indirect enum Kind: Sendable {
     case perform(PerformRequest)
     case signIn(SignInRequest)
     /// A sign-in for a protected resource, before its provider is known.
@@ -75,7 +75,7 @@ final class PendingRequest: Sendable {
     var kind: Kind
     var providerName: String
     var stage = Stage.access
-    var grant: AccessGrant?
+    @Indirect var grant: AccessGrant?
     var end: End?
     /// Whether the flow or its request was cancelled. The flow then ends regardless of its work.
     var isOver = false

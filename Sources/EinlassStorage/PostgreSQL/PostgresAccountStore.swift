@@ -41,13 +41,11 @@ public final class PostgresAccountStore: Sendable {
   public var accountStore: AccountStore {
     let leases = AccountLeases(postgres: shared)
     let location = keys.location
-    var store = AccountStore(
+    return AccountStore(
       shared, keys: keys, lease: { id throws(Problem) in try await leases.lease(id) },
       requireWritable: {}, maintenance: .ofPostgres(shared, keys: keys),
       begunRenewals: .inPostgres(shared), failedSignIns: .inPostgres(shared),
-      avatars: .beside(location))
-    store.isRemote = true
-    return store
+      avatars: .beside(location), isRemote: true)
   }
 
   /// The descriptors that a person has added, in the database.

@@ -3,12 +3,12 @@ internal import Einlass
 extension AccountStore {
   /// Makes the closures of a store in a database, whose rows are the same for each engine. The
   /// arguments after the keys differ between engines.
-  init(
+  convenience init(
     _ shared: any SharedStore, keys: KeySource,
     lease: @escaping @Sendable (Account.ID) async throws(Problem) -> Lease,
     requireWritable: @escaping @Sendable () throws(Problem) -> Void,
     maintenance: StoreMaintenance, begunRenewals: BegunRenewals, failedSignIns: FailedSignIns,
-    avatars: AvatarFiles
+    avatars: AvatarFiles, isRemote: Bool = false
   ) {
     self.init(
       reading: { patience, body throws(Problem) in try shared.read(patience, body) },
@@ -38,7 +38,7 @@ extension AccountStore {
       setPreferred: { id, application, provider, patience throws(Problem) in
         try Self.setPreferred(id, application, provider, in: shared, patience)
       },
-      lease: lease, requireWritable: requireWritable,
+      isRemote: isRemote, lease: lease, requireWritable: requireWritable,
       registrations: .ofDatabase(shared),
       protection: { patience throws(Problem) in
         try shared.read(patience) { store throws(Problem) in try store.protection() }

@@ -3,7 +3,7 @@ public import Einlass
 extension AccountStore {
   /// Creates a store that throws this problem at every use, so that a front end can start and show
   /// it.
-  public init(failing problem: Problem) {
+  public convenience init(failing problem: Problem) {
     self.init(
       reading: { _, _ throws(Problem) in throw problem },
       changes: { _, _ throws(Problem) in throw problem },

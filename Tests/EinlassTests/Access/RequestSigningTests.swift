@@ -41,8 +41,7 @@ struct RequestSigningTests {
   @Test("The header has the documented values and a valid signature")
   func documented() throws {
     let script = Script(store: store())
-    var effects = script.effects
-    effects.now = { 1_318_622_958 }
+    let effects = script.effects.with(now: { 1_318_622_958 })
     let engine = Einlass(
       catalog: ProviderCatalog.builtIn, store: script.store.accountStore, effects: effects)
     let header = try engine.sign(request()).authorization

@@ -41,12 +41,11 @@ struct AddAccountTests {
       ("twitter", request().credential, false), ("facebook", token, true),
     ] {
       let script = Script()
-      var store = script.store.accountStore
-      store.add = { new, _ throws(Problem) in
+      let store = script.store.accountStore.with(add: { new, _ throws(Problem) in
         #expect(new.isOnlyOne == isOnlyOne)
         #expect(new.replacesExisting)
         return .init(account: new.account, created: false, revision: 1)
-      }
+      })
       let engine = Einlass(
         catalog: .builtIn, store: store, effects: script.effects)
       _ = try engine.addAccount(

@@ -32,11 +32,9 @@ import Testing
     _ script: Script, requiringRevocation isRequired: Bool, with own: ClientRegistration? = nil,
     from catalog: ProviderCatalog? = nil, isRemote: Bool = false
   ) async throws -> Revocation {
-    var store = script.store.accountStore
-    store.isRemote = isRemote
-    return try await Einlass(
+    try await Einlass(
       catalog: catalog ?? ProviderCatalogTests.catalog(Self.descriptor),
-      store: store, effects: script.effects
+      store: script.store.accountStore.with(isRemote: isRemote), effects: script.effects
     ).removeAccount(Account.ID(rawValue: "a_ada"), requiringRevocation: isRequired) { _ in own }
   }
 

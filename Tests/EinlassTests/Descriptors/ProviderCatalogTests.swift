@@ -44,9 +44,9 @@ struct ProviderCatalogTests {
   @Test("The built-in providers are the same when they are read one by one")
   func oneByOne() throws {
     let whole = try ProviderCatalog(json: PackageResources.providers_json)
-    #expect(ProviderCatalog.builtIn == whole)
+    #expect(ProviderCatalog.builtIn.parts == whole.parts)
     for provider in whole.providers {
-      #expect(try ProviderCatalog.builtIn.provider(provider.id) == provider)
+      #expect(try ProviderCatalog.builtIn.provider(provider.id).parts == provider.parts)
     }
   }
 
@@ -295,7 +295,8 @@ struct ProviderCatalogTests {
     #expect(identity.avatar == "https://graph.facebook.com/42/picture?type=large")
     #expect(
       try ProviderCatalog.builtIn.relocated(origins: ["https://x.example": "https://y.example"])
-        == .builtIn)
+        .parts
+        == ProviderCatalog.builtIn.parts)
   }
 
   @Test(
@@ -393,7 +394,20 @@ struct ProviderCatalogTests {
     let both = own.adding(added)
     #expect(try both.provider("example").name == "Added" && !both.holdsItself("example"))
     let twice = both.adding(added).withoutAdded("example")
-    #expect(twice == own && twice.holdsItself("example"))
-    #expect(ProviderCatalog.none.adding(added).withoutAdded("example") == .none)
+    #expect(twice.parts == own.parts && twice.holdsItself("example"))
+    #expect(ProviderCatalog.none.adding(added).withoutAdded("example").providers.isEmpty)
   }
+}
+
+extension Provider {
+  /// All parts as lines of text, for comparisons. Dictionaries and sets have no order.
+  var parts: [Substring] {
+    var text = ""
+    dump(self, to: &text)
+    return text.split(separator: "\n").map { $0.prefix { $0 != "#" } }.sorted()
+  }
+}
+
+extension ProviderCatalog {
+  var parts: [[Substring]] { providers.map(\.parts) }
 }

@@ -59,7 +59,7 @@ import Testing
     #expect(endpoint.parameters(for: Self.resource) == [Parameter("resource", Self.resource)])
     #expect(endpoint.parameters(for: nil) == [])
     var registration = ClientRegistration(clientID: "x", clientSecret: Secret("y"))
-    #expect(provider.registered(as: registration) == provider)
+    #expect(provider.registered(as: registration) === provider)
     registration.readProperties(
       of: ["resourceParameter": "omit", "dpop": true, "idTokenAlgorithm": "HS256"])
     let changed = try #require(

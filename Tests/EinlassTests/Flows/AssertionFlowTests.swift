@@ -102,7 +102,7 @@ import Testing
   @Test func `A parameter for a page is refused before the source is asked`() async throws {
     let script = Script(store: World.store(idToken: World.idToken(seconds: -1)))
     var request = World.request()
-    request.loginHint = "ada"
+    request.openID.loginHint = "ada"
     let problem = try await problem(script, request)
     #expect(problem?.reason == .invalidParameter && problem?.path == "/loginHint")
     #expect(script.requests.isEmpty)

@@ -100,9 +100,9 @@ import Testing
       script,
       Self.request {
         $0.scopes = ["a", "b c"]
-        $0.loginHint = "ada@example.org"
-        $0.prompt = "login"
-        $0.maxAgeSeconds = 60
+        $0.openID.loginHint = "ada@example.org"
+        $0.openID.prompt = "login"
+        $0.openID.maxAgeSeconds = 60
         $0.customParameters = [Parameter("hl", "de")]
       })
     #expect(account.username == "ada@example.org")
@@ -118,7 +118,7 @@ import Testing
       let script = Script()
       let request = Self.request {
         $0.customParameters = [Parameter(name, "x")]
-        $0.loginHint = hint
+        $0.openID.loginHint = hint
       }
       #expect(try await problem(script, request).reason == .reservedParameter)
       #expect(script.log.isEmpty)
@@ -178,7 +178,7 @@ import Testing
     ] {
       let script = Script(
         answers: [.accept()], brought: ["error=\(error)&state=\(Self.stateParameter)"])
-      let problem = try await problem(script, Self.request { $0.prompt = "none" })
+      let problem = try await problem(script, Self.request { $0.openID.prompt = "none" })
       #expect(problem.reason == reason)
     }
   }
@@ -242,10 +242,9 @@ import Testing
     arguments: [(true, 59), (false, 0)])
   func portIsTaken(isRetryable: Bool, sleeps: Int) async throws {
     let script = Script()
-    var effects = script.effects
-    effects.openRedirect = { _ throws(Problem) in
+    let effects = script.effects.with(openRedirect: { _ throws(Problem) in
       throw Problem(.flowNotSupported, "There is no port.", isRetryable: isRetryable)
-    }
+    })
     let engine = Einlass(
       catalog: .builtIn, store: script.store.accountStore, effects: effects)
     let request = Self.request { $0.registration?.redirect = "http://localhost:8400/cb" }

@@ -48,9 +48,10 @@ import Testing
     async throws
   {
     let changes: [(String, (inout SignInRequest) -> Void)] = [
-      ("loginHint", { $0.loginHint = "ada" }), ("prompt", { $0.prompt = "login" }),
-      ("maxAgeSeconds", { $0.maxAgeSeconds = 1 }), ("acrValues", { $0.acrValues = "a" }),
-      ("claims", { $0.claims = "{}" }),
+      ("loginHint", { $0.openID.loginHint = "ada" }), ("prompt", { $0.openID.prompt = "login" }),
+      ("maxAgeSeconds", { $0.openID.maxAgeSeconds = 1 }),
+      ("acrValues", { $0.openID.acrValues = "a" }),
+      ("claims", { $0.openID.claims = "{}" }),
       ("customParameters", { $0.customParameters = [Parameter("audience", "a")] }),
     ]
     for (name, change) in changes {

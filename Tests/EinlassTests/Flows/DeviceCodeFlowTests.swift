@@ -25,10 +25,9 @@ import Testing
     _ script: Script, kinds: Set<Prompt.Kind> = [.deviceCode], isRemote: Bool = false,
     _ change: (inout SignInRequest) -> Void = { _ in }
   ) async throws -> Account {
-    var store = script.store.accountStore
-    store.isRemote = isRemote
     let engine = Einlass(
-      catalog: try ProviderCatalogTests.catalog(Self.provider), store: store,
+      catalog: try ProviderCatalogTests.catalog(Self.provider),
+      store: script.store.accountStore.with(isRemote: isRemote),
       effects: script.effects)
     var request = SignInRequest(
       application: Sample.application, registration: ClientRegistration(clientID: "APP"),
@@ -84,7 +83,7 @@ import Testing
   @Test func `The front end's parameters are sent with the request for the code`() async throws {
     let script = Script([.json(Self.device), Self.token], answers: [.accept()])
     _ = try await signIn(script) {
-      $0.loginHint = "ada@example.org"
+      $0.openID.loginHint = "ada@example.org"
       $0.customParameters = [Parameter("audience", "https://api.example")]
     }
     let forms = script.requests.map { FormEncoding.decode($0.body, plus: .space) ?? [] }
@@ -174,12 +173,10 @@ import Testing
 
   /// The script's effects. The clock jumps after every sleep.
   private func effects(_ script: Script, jumping jump: Int64) -> Effects {
-    var effects = script.effects
-    effects.sleepUntil = { [effects] time throws(Problem) in
+    script.effects.with(sleepUntil: { [effects = script.effects] time throws(Problem) in
       try await effects.sleepUntil(time)
       script.advance(seconds: time - effects.now() + jump)
-    }
-    return effects
+    })
   }
 
   /// Polled after 7 and 14 seconds, and after 21 if the code is still valid.

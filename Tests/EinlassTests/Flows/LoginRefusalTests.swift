@@ -23,8 +23,8 @@ import Testing
   ) async -> Problem? {
     var request = SignInRequest(
       application: Sample.application, registration: nil, provider: "fcsdk")
-    request.server = server.map { .init($0) }
-    request.username = username
+    request.login.server = server.map { .init($0) }
+    request.login.username = username
     change(&request)
     do {
       _ = try await Sample.engine(script).signIn(request, asking: script.asker([.enterPassword]))
@@ -180,8 +180,8 @@ import Testing
     let script = Script([.networkFailure(-1004)], answers: [Self.entry("PASSWORD")])
     #expect(try Self.settings(script) == nil)
     let failed = await Self.signIn(script) {
-      $0.server = .init("127.0.0.1", port: 9000, isSecure: false)
-      $0.usesCookies = true
+      $0.login.server = .init("127.0.0.1", port: 9000, isSecure: false)
+      $0.login.usesCookies = true
     }
     #expect(failed?.reason == .networkFailure)
     let saved = ServerSettings(
@@ -202,8 +202,8 @@ import Testing
       answers: [Self.entry("PASSWORD"), .accept(text: Secret("x"), username: "eve")])
     #expect(
       await Self.signIn(script) {
-        $0.server?.port = 9000
-        $0.usesCookies = true
+        $0.login.server?.port = 9000
+        $0.login.usesCookies = true
       } == nil)
     #expect(await Self.signIn(script, username: nil, server: "other.example.com") == nil)
     #expect(

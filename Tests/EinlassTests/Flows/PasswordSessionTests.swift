@@ -21,7 +21,7 @@ import Testing
   ) -> SignInRequest {
     var request = SignInRequest(
       application: Sample.application, registration: nil, provider: "fcsdk")
-    request.server = server
+    request.login.server = server
     change(&request)
     return request
   }
@@ -273,7 +273,8 @@ import Testing
   @Test func `The cookies of fcsdk are kept if the sign-in asks for them`() async throws {
     for usesCookies in [false, true] {
       let script = Script([Self.answer(Self.session, [Self.line("a")])], answers: [Self.entered])
-      let account = try await Self.signIn(script, Self.request { $0.usesCookies = usesCookies })
+      let account = try await Self.signIn(
+        script, Self.request { $0.login.usesCookies = usesCookies })
       #expect(script.requests[0].cookies == (usesCookies ? [] : nil))
       #expect((Self.stored(script, account)?.cookies != nil) == usesCookies)
     }
@@ -363,8 +364,8 @@ import Testing
 
   @Test func `A parameter for servers of one's own is refused at other providers`() async throws {
     for change in [
-      { (request: inout SignInRequest) in request.server = .init("a") },
-      { $0.username = "ada" }, { $0.usesCookies = true },
+      { (request: inout SignInRequest) in request.login.server = .init("a") },
+      { $0.login.username = "ada" }, { $0.login.usesCookies = true },
     ] as [(inout SignInRequest) -> Void] {
       let script = Script()
       var request = AuthorizationCodeFlowTests.request()

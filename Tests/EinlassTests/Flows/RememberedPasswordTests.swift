@@ -38,7 +38,7 @@ import Testing
         effects: script.effects)
       var request = SignInRequest(
         application: Sample.application, registration: nil, provider: "pbx")
-      request.server = .init("pbx.example.com")
+      request.login.server = .init("pbx.example.com")
       account = try await engine.signIn(request, asking: script.asker([.enterPassword])).account.id
       requestCount = script.requests.count
     }

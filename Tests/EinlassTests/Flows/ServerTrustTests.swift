@@ -24,8 +24,8 @@ import Testing
   ) async throws -> Account {
     var request = SignInRequest(
       application: Sample.application, registration: nil, provider: "fcsdk")
-    request.server = .init(host)
-    request.username = "ada"
+    request.login.server = .init(host)
+    request.login.username = "ada"
     change(&request)
     let engine = Einlass(
       catalog: ProviderCatalog.builtIn, store: script.store.accountStore,
@@ -37,7 +37,7 @@ import Testing
   private static func accepted() async throws -> (Script, Account) {
     let script = Script([session], answers: [.accept(), password])
     script.present(certificate())
-    let account = try await signIn(script) { $0.acceptsUntrustedCertificates = true }
+    let account = try await signIn(script) { $0.login.acceptsUntrustedCertificates = true }
     return (script, account)
   }
 
@@ -87,8 +87,8 @@ import Testing
     script.answer(.cancel)
     _ = await #expect(throws: Problem.self) {
       try await Self.signIn(script) {
-        $0.acceptsUntrustedCertificates = true
-        $0.username = nil
+        $0.login.acceptsUntrustedCertificates = true
+        $0.login.username = nil
       }
     }
     guard case .trustCertificate(let trust)? = script.prompts.last else {
@@ -105,8 +105,8 @@ import Testing
     script.answer(.cancel)
     _ = await #expect(throws: Problem.self) {
       try await Self.signIn(script) {
-        $0.acceptsUntrustedCertificates = true
-        $0.username = "eve"
+        $0.login.acceptsUntrustedCertificates = true
+        $0.login.username = "eve"
       }
     }
     #expect(script.prompts.last?.kind == .trustCertificate)
@@ -117,14 +117,14 @@ import Testing
     script.present(Self.certificate(Self.key, nil))
     script.reply(Self.session)
     script.answer(Self.password)
-    _ = try await Self.signIn(script) { $0.caFile = "/ca.pem" }
+    _ = try await Self.signIn(script) { $0.login.caFile = "/ca.pem" }
     let binding = script.store.credentials(of: account.id).first?.binding
     #expect(binding?.trust == ServerTrust(caFile: "/ca.pem"))
     // A named key needs the file no longer.
     script.present(Self.certificate())
     script.reply(Self.session)
     script.answer(Self.password)
-    _ = try await Self.signIn(script) { $0.trustedPublicKey = Self.key }
+    _ = try await Self.signIn(script) { $0.login.trustedPublicKey = Self.key }
     #expect(
       script.store.credentials(of: account.id).first?.binding.trust
         == ServerTrust(publicKey: Self.key))
@@ -140,8 +140,8 @@ import Testing
     let script = Script([Self.session], answers: [Self.password])
     let problem = await #expect(throws: Problem.self) {
       try await Self.signIn(script) {
-        $0.server = .init(server, isSecure: isSecure)
-        $0.trustedPublicKey = Self.key
+        $0.login.server = .init(server, isSecure: isSecure)
+        $0.login.trustedPublicKey = Self.key
       }
     }
     #expect(problem?.reason == .invalidParameter && problem?.path == path)

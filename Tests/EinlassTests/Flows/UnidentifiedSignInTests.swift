@@ -62,7 +62,9 @@ import Testing
     ])
   func added(_ stored: [String], hint: String?, name: String) async throws {
     let store = storeWithFirst(stored)
-    let added = try await signIn(script([], store), asking: [.openURL]) { $0.loginHint = hint }
+    let added = try await signIn(script([], store), asking: [.openURL]) {
+      $0.openID.loginHint = hint
+    }
     #expect(added.created && added.account.username == name)
     #expect(token(of: added.account.id, in: store) == "AT")
     for name in stored {

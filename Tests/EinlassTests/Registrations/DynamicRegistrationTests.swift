@@ -187,12 +187,12 @@ import Testing
   {
     let script = Script()
     let place = Lock<RedirectPlace?>(nil)
-    var effects = script.effects
-    effects.randomBytes = { _ in [0, 31, 32, 255, 7, 16, 1, 30] + [0, 255, 0, 255, 1, 2, 3, 4] }
-    effects.openRedirect = { asked throws(Problem) in
-      place.withLock { $0 = asked }
-      throw Problem(.flowNotSupported, "There is no port.")
-    }
+    let effects = script.effects.with(
+      randomBytes: { _ in [0, 31, 32, 255, 7, 16, 1, 30] + [0, 255, 0, 255, 1, 2, 3, 4] },
+      openRedirect: { asked throws(Problem) in
+        place.withLock { $0 = asked }
+        throw Problem(.flowNotSupported, "There is no port.")
+      })
     let engine = Einlass(
       catalog: try await Self.engine(script).catalog, store: script.store.accountStore,
       effects: effects)

@@ -75,11 +75,11 @@ struct LostAnswerTests {
 
   @Test func `A refresh is remembered before its request is sent`() async throws {
     let script = Script([Self.fresh], store: RefreshTests.store(endsIn: 0))
-    var effects = script.effects
-    effects.send = { [send = effects.send] request throws(Problem) in
+    let effects = script.effects.with(send: {
+      [send = script.effects.send] request throws(Problem) in
       #expect(script.store.begunRenewals == [Self.begun])
       return try await send(request)
-    }
+    })
     let engine = Einlass(
       catalog: ProviderCatalog.builtIn, store: script.store.accountStore, effects: effects)
     _ = try await engine.credential(Self.request())

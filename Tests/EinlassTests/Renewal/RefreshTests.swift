@@ -209,11 +209,10 @@ import Testing
     ])
   func leaseThatFailsLate(failure: Problem, detail: String) async throws {
     let script = Script([], store: Self.store(endsIn: 0))
-    var store = script.store.accountStore
-    store.lease = { _ throws(Problem) in
+    let store = script.store.accountStore.with(lease: { _ throws(Problem) in
       while !Task.isCancelled { await Task.yield() }
       throw failure
-    }
+    })
     let engine = Einlass(catalog: .builtIn, store: store, effects: script.effects)
     let problem = await #expect(throws: Problem.self) {
       try await engine.credential(RetrievalTests.request("ada"))
@@ -331,8 +330,9 @@ import Testing
       $0.signIn?.granted = { grant, _ in granted.withLock { $0.append(grant) } }
       $0.signsInIfNeeded = true
     }
-    var engine = try Sample.engine(script)
-    engine.signInsGrantAccess = grants
+    let engine = Einlass(
+      catalog: try Sample.engine(script).catalog, store: script.store.accountStore,
+      effects: script.effects, signInsGrantAccess: grants)
     let result = try await engine.perform(
       request, asking: script.asker([.openURL, .grantAccess]))
     #expect(script.prompts.map(\.kind) == (grants ? [.openURL] : [.openURL, .grantAccess]))

@@ -151,10 +151,23 @@ struct RefusalTests {
   {
     let script = Script([Self.person], store: Self.store(refreshToken: "RT"))
     try await Sample.engine(script).reject(Self.request(Self.service))
-    #expect(work(script) == ["refuse", "refuse no service until 60", Self.me])
+    let own = "refuse \(Self.service) until 300"
+    #expect(work(script) == ["refuse", "refuse no service until 60", own, Self.me])
     let again = Script(store: Self.store(isRefused: true))
     try await Sample.engine(again).reject(Self.request(Self.service))
     #expect(work(again).isEmpty)
+  }
+
+  @Test(arguments: [("https://github.com", true), (nil, true), (service, false)])
+  func `While a refused token cannot be renewed, the other services still get it`(
+    service: String?, isGiven: Bool
+  ) async throws {
+    let busy = Script.Reply.json("{}", status: 503)
+    let script = Script(
+      [busy, busy],
+      store: Self.store([(Self.service, 60)], refreshToken: "RT", isRefused: true))
+    let result = try? await Sample.engine(script).credential(Self.request(service))
+    #expect((result?.credential != nil) == isGiven && !script.requests.isEmpty)
   }
 
   @Test(

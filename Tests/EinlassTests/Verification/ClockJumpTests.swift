@@ -17,8 +17,7 @@ struct ClockJumpTests {
       let info =
         #"{"data":{"app_id":"APP","is_valid":true,"expires_at":\#(expiresAt),"user_id":"42"}}"#
       let script = Script([.json(info), .json(#"{"id":"42","name":"Ada"}"#)])
-      var effects = script.effects
-      effects.now = { Script.now + jump }
+      let effects = script.effects.with(now: { Script.now + jump })
       let engine = Einlass(
         catalog: ProviderCatalog.builtIn, store: script.store.accountStore, effects: effects)
       let result = try await engine.verify(
@@ -35,9 +34,7 @@ struct ClockJumpTests {
   func budget(jump: Int64) async throws {
     let clock = Lock(Script.now)
     let script = Script([.json("{}"), .json("{}")])
-    var effects = script.effects
-    effects.now = { clock.withLock { $0 } }
-    effects = effects.within(seconds: 30)
+    let effects = script.effects.with(now: { clock.withLock { $0 } }).within(seconds: 30)
     let address = try WebAddress.parse("https://example.com/")
     _ = try await effects.send(HTTPRequest(.get, address))
     clock.withLock { $0 += 12 + jump }

@@ -138,12 +138,10 @@ private struct Conversation {
 
   /// The script's effects with a clock that skips waiting times, and constant random bytes.
   private var effects: Effects {
-    var effects = script.effects
-    effects.sleepUntil = { [script] time throws(Problem) in
-      script.advance(seconds: max(0, time - script.effects.now()))
-    }
-    effects.randomBytes = { Array(repeating: 7, count: $0) }
-    return effects
+    script.effects.with(
+      sleepUntil: { [script] time throws(Problem) in
+        script.advance(seconds: max(0, time - script.effects.now()))
+      }, randomBytes: { Array(repeating: 7, count: $0) })
   }
 }
 
