@@ -19,7 +19,7 @@ public struct MethodDescriptor: Sendable {
   /// Its purpose, one sentence for the protocol document.
   public var summary: String
   /// The members of `params`.
-  public var params: [Field]
+  public var params: [Field] { madeParams.value }
   /// The rules over several members of `params`.
   public var rules: [Rule] { makeRules() }
   /// The schema of the result.
@@ -34,13 +34,15 @@ public struct MethodDescriptor: Sendable {
   public var needsTestMode: Bool
   /// Whether unknown parameters are refused. Otherwise they are ignored.
   public var isClosed = false
-  // Made on demand, because a start makes the descriptors of all methods and needs neither.
+  // Made on demand, because a start makes the descriptors of all methods and needs few of them.
+  private let madeParams: OnDemand<[Field]>
   private let makeRules: @Sendable () -> [Rule]
   private let makeResult: @Sendable () -> Schema
 
   /// A method; void results are an object without members.
   public init(
-    _ name: String, _ methodClass: MethodClass, _ summary: String, params: [Field] = [],
+    _ name: String, _ methodClass: MethodClass, _ summary: String,
+    params: @escaping @autoclosure @Sendable () -> [Field] = [],
     rules: @escaping @autoclosure @Sendable () -> [Rule] = [],
     result: @escaping @autoclosure @Sendable () -> Schema = .object([]), reasons: [String] = [],
     isBatchable: Bool? = nil, isLineLimited: Bool = true, needsTestMode: Bool = false
@@ -48,7 +50,7 @@ public struct MethodDescriptor: Sendable {
     self.name = name
     self.methodClass = methodClass
     self.summary = summary
-    self.params = params
+    madeParams = OnDemand(params)
     makeRules = rules
     makeResult = result
     self.reasons = reasons

@@ -93,7 +93,6 @@ extension Method {
 
   /// Returns the same method, which also takes a provider's alias as its parameter `provider`.
   fileprivate func takingAliases(of added: AddedProviders) -> Method {
-    guard descriptor.params.contains(where: { $0.name == "provider" }) else { return self }
     var method = self
     method.preparing = { params in
       guard let name = params["provider"]?.string, let id = added.catalog.id(of: name) else {
