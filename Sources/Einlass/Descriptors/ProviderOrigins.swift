@@ -1,0 +1,72 @@
+internal import EinlassCrypto
+
+/// The servers of a provider.
+extension Provider {
+  /// The origins that receive a flow's credentials, verification included. An account is bound to
+  /// them.
+  func origins(of flow: FlowDescriptor) -> [String] {
+    Set(secretRequests(of: flow).map(\.address.origin)).sorted()
+  }
+
+  /// Returns the binding of a credential of this flow.
+  func binding(of flow: FlowDescriptor, for clientID: String) -> ProviderBinding {
+    ProviderBinding(
+      origins: origins(of: flow), clientID: clientID, flowKind: flow.kind, trust: trust)
+  }
+
+  /// Whether a stored credential may be sent to all origins of its flow.
+  func isBound(_ stored: StoredCredential) -> Bool {
+    guard let flow = flows.first(where: { $0.kind == stored.binding.flowKind }) else {
+      return false
+    }
+    return secretRequests(of: flow).allSatisfy {
+      stored.binding.origins.contains($0.address.origin)
+    }
+  }
+
+  func secretRequests(of flow: FlowDescriptor) -> [RequestTemplate] {
+    flow.requests + specialized(for: flow).requests
+  }
+
+  /// Whether a sign-in tells the person's identity.
+  var namesPeople: Bool {
+    flows.contains { specialized(for: $0).identity != nil || $0.kind == .passwordSession }
+  }
+
+  /// A digest of the parts that decide whose id an answer has: the addresses of all requests, issuers
+  /// and keys, and the place of the id.
+  var identityDigest: String {
+    let places = flows.compactMap { specialized(for: $0).identity }.map {
+      "id \($0.pointers[.id] ?? "") \($0.idPrefix ?? "")"
+    }
+    let text = Set(places + identityAddresses.map(\.text)).sorted().joined(separator: "\n")
+    return Base64URL.encode(Digest.sha256(Array(text.utf8)))
+  }
+
+  /// The addresses of the requests, issuers and keys that decide whose id an answer has.
+  var identityAddresses: [WebAddress] {
+    flows.flatMap { flow in
+      secretRequests(of: flow).map(\.address)
+        + [flow.tokens?.issuer, flow.tokens?.keySet].compactMap(\.self)
+    }
+  }
+
+  /// The origins of all requests. A stored registration is bound to them.
+  var origins: [String] {
+    Set(flows.flatMap { origins(of: $0) } + requests.map(\.address.origin)).sorted()
+  }
+
+  /// Whether every request stays on this machine.
+  var isLoopbackOnly: Bool {
+    flows.allSatisfy { flow in
+      flow.addresses.allSatisfy(\.isLoopback)
+        && specialized(for: flow).requests.allSatisfy(\.address.isLoopback)
+    } && requests.allSatisfy(\.address.isLoopback)
+  }
+
+  /// The requests outside the flows.
+  var requests: [RequestTemplate] {
+    [identity?.request, identity?.emails?.request, revocation, verification?.request]
+      .compactMap(\.self)
+  }
+}
