@@ -995,7 +995,7 @@ that returns entries for `tabulated-list-mode'."
             (when (eq (car place) :address) place))))
 
 (defun einlass--refusable (where)
-  "Return the parameters that name the service of WHERE, which may have refused a token."
+  "Return the parameters of a request that name the service of WHERE."
   (seq-mapcat (lambda (name) (when (plist-get where name) (list name (plist-get where name)))) '(:resource :address)))
 
 (defun einlass--token (where account)
