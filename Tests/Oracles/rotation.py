@@ -242,7 +242,8 @@ class World:
             self.allow()
 
     def allow(self):
-        self.processes[0].call("access.set", provider="rotating", state="granted")
+        answer = self.processes[0].call("access.set", provider="rotating", state="granted")
+        assert "result" in answer, answer
 
     def spawn(self, **spawning):
         return Process(self.folder, *self.options, **spawning)
