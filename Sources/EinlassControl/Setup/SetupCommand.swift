@@ -97,6 +97,7 @@ extension SetupCommand {
             "state": "granted",
           ])
       }
+      record.finish(Self.program)
       try record.save()
     }
     for setting in settings {

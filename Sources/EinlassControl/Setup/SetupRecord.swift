@@ -106,6 +106,13 @@ struct SetupRecord {
     put(changes(of: program), others + [provider], program)
   }
 
+  /// Notes that all settings are written.
+  mutating func finish(_ program: String) {
+    guard var setup = content[program]?.object else { return }
+    setup["unfinished"] = nil
+    content[program] = .object(setup)
+  }
+
   mutating func remove(_ program: String) { content[program] = nil }
 
   /// Writes the file.
@@ -135,6 +142,11 @@ struct SetupRecord {
             ? nil : change.replaced.map { JSONValue($0) },
         ]))
     }
-    content[program] = ["settings": .array(settings), "access": JSONValue(access)]
+    content[program] = .object(
+      JSONObject(present: [
+        "settings": .array(settings), "access": JSONValue(access),
+        // The other settings of an interrupted setup are still to be judged.
+        "unfinished": content[program]?["unfinished"],
+      ]))
   }
 }
