@@ -131,12 +131,12 @@ def test_a_setup_that_is_killed_at_any_moment_can_be_taken_back(ready_for_setup)
         take_back(house)
 
 
-def test_a_taking_back_during_a_setup_loses_no_helper(ready_for_setup):
-    house = ready_for_setup
+def setup_and_another_command(house, call, *another):
+    """Starts a setup, and another command while its git waits at a call. Returns both after their ends."""
     git, begun, asked, go = (house.folder / name for name in ("bin/git", "begun", "asked", "go"))
     git.write_text(f"""#!/bin/sh
 case "$*" in
-  *--unset-all* | *--add*) touch {begun}; while [ ! -e {go} ]; do sleep 0.05; done ;;
+  *{call}*) touch {begun}; while [ ! -e {go} ]; do sleep 0.05; done ;;
   *--get-all*) [ ! -e {begun} ] || touch {asked} ;;
 esac
 exec {shutil.which("git")} "$@"
@@ -146,18 +146,31 @@ exec {shutil.which("git")} "$@"
     while not begun.exists():
         assert setup.poll() is None
         time.sleep(0.05)
-    undo = house.start("einlassctl", "setup", "git", "--undo", "--yes")
-    # It reads the settings, which are as before, and then waits for the end of the setup.
+    other = house.start("einlassctl", *another)
+    # It reads the settings, and then waits for the end of the setup.
     while not asked.exists():
-        assert undo.poll() is None
+        assert other.poll() is None
         time.sleep(0.05)
     time.sleep(1)
     go.touch()
     assert setup.wait(60) == 0
-    _, errors = undo.communicate(timeout=60)
-    assert undo.returncode != 0 and "changed meanwhile" in errors
-    assert helpers(house) == ["", "einlass"]
+    _, errors = other.communicate(timeout=60)
     git.unlink()
+    return other.returncode, errors
+
+
+def test_a_taking_back_during_a_setup_loses_no_helper(ready_for_setup):
+    house = ready_for_setup
+    code, errors = setup_and_another_command(house, "--unset-all", "setup", "git", "--undo", "--yes")
+    assert code != 0 and "changed meanwhile" in errors
+    assert helpers(house) == ["", "einlass"]
+    take_back(house)
+
+
+def test_a_setup_during_the_writes_of_another_loses_no_helper(ready_for_setup):
+    house = ready_for_setup
+    assert setup_and_another_command(house, "--add", "setup", "git", "--yes")[0] == 0
+    assert helpers(house) == ["", "einlass"]
     take_back(house)
 
 

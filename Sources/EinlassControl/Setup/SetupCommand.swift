@@ -52,6 +52,9 @@ protocol SetupCommand: ServerCommand {
 }
 
 extension SetupCommand {
+  /// The values of a setting that the person is shown, and those that it gets.
+  private typealias Look = (present: [String], after: Setting)
+
   static func otherReceiver(of name: String) throws(Failure) -> String? { nil }
 
   func run(with console: Console) throws(Failure) {
@@ -66,7 +69,7 @@ extension SetupCommand {
 
   private func apply(_ console: Console) throws(Failure) {
     let (settings, providers) = try plan(console)
-    var looks: [(present: [String], after: Setting)] = []
+    var looks: [Look] = []
     for setting in settings { looks.append((try Self.values(of: setting.name), setting)) }
     let changes = looks.filter { $0.present != $0.after.values }
     let granted = try console.granted(to: Self.program)
@@ -80,10 +83,9 @@ extension SetupCommand {
     }
     try console.confirm("Make these changes?", isAgreed: setup.yes)
     try SetupRecord.edit(server) { record throws(Failure) in
-      // Another command may have changed also a setting that looked right.
-      for (present, after) in looks {
-        try requireUnchanged(after.name, since: present, or: after.values)
-      }
+      // Another command may have changed also a setting that looked right, and it may have been
+      // writing when the values were shown.
+      let changes = try unfinished(looks)
       for (present, after) in changes { record.add(after, from: present, of: Self.program) }
       for provider in missing { record.addAccess(to: provider, of: Self.program) }
       // Recorded before the first change, so that an interrupted setup can be taken back.
@@ -119,7 +121,7 @@ extension SetupCommand {
     guard record.programs.contains(Self.program) else {
       return try console.report([:], ["\(Self.program) was not set up by einlassctl."])
     }
-    var looks: [(present: [String], before: Setting)] = []
+    var looks: [Look] = []
     for change in record.changes(of: Self.program) {
       let (name, present) = (change.ours.name, try Self.values(of: change.ours.name))
       if present == change.before || record.mayHaveLeft(present, by: change, of: Self.program) {
@@ -140,12 +142,9 @@ extension SetupCommand {
       guard record.changes(of: Self.program) == shown,
         record.access(of: Self.program) == access
       else { throw .changedMeanwhile("The setup of \(Self.program)") }
-      // A setup at the same time may have changed also a setting that looked right.
-      for (present, before) in looks {
-        try requireUnchanged(before.name, since: present, or: before.values)
-      }
+      let changes = try unfinished(looks)
       try record.save(unfinished: Self.program)
-      for (present, before) in looks where present != before.values { try Self.write(before) }
+      for (_, before) in changes { try Self.write(before) }
       for provider in providers {
         _ = try console.call(
           "access.reset",
@@ -157,14 +156,18 @@ extension SetupCommand {
     try console.report([:], ["\(Self.program) no longer takes its tokens from einlass."])
   }
 
-  /// Refuses values that the person has not been shown.
-  private func requireUnchanged(
-    _ name: String, since shown: [String], or values: [String]
-  ) throws(Failure) {
-    let present = try Self.values(of: name)
-    guard present == shown || present == values else {
-      throw .changedMeanwhile("\(Self.place): \(clean(name))")
+  /// Returns the changes that are not made yet. Refuses values that the person has not been shown.
+  private func unfinished(_ looks: [Look]) throws(Failure) -> [Look] {
+    var unfinished: [Look] = []
+    for look in looks {
+      let present = try Self.values(of: look.after.name)
+      guard present != look.after.values else { continue }
+      guard present == look.present else {
+        throw .changedMeanwhile("\(Self.place): \(clean(look.after.name))")
+      }
+      unfinished.append(look)
     }
+    return unfinished
   }
 
   private func show(_ name: String, from before: [String], to after: [String]) {
