@@ -5,7 +5,7 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
+import tempfile
 
 from .process import EINLASS, LIST, Session, Stores, interleaved, percentile, ratio, start
 from .provider import Provider, setup
@@ -45,18 +45,27 @@ def instructions(report, builds, argv):
     if not shutil.which("valgrind"):
         report.skip("as before: instructions of a start", "einlass", "valgrind is not installed")
         return
-    initialize = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"client":{"name":"benchmarks"}}}\n'
-
-    def count(*command):
-        done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command],
-                              input=initialize + LIST, capture_output=True, check=True)
-        return int(re.search(rb"Collected : (\d+)", done.stderr)[1]) / 1e6
-    for store, commands in (("no store", {name: [program, "--store", "memory"] for name, program in builds.items()}),
-                            ("3 accounts", argv)):
-        results = interleaved(3, {name: lambda name=name: count(*commands[name]) for name in builds})
+    rows = {"start, no store": (0, {name: [program, "--store", "memory"] for name, program in builds.items()}),
+            "start, 3 accounts": (0, argv), "round trip": (1000, argv)}
+    for what, (further, commands) in rows.items():
+        results = interleaved(3, {
+            name: lambda name=name: (count(commands[name], further) - (further and count(commands[name]))) / (further or 1)
+            for name in builds})
         for name in builds:
-            report.add(f"as before: instructions of a start, {store}", name, results[name], "million",
-                       before=ratio(results, name, "before"))
+            report.add(f"as before: instructions of a {what}", name, [result / 1e3 for result in results[name]],
+                       "thousand", before=ratio(results, name, "before"))
+
+
+def count(command, further=0):
+    """Instructions of a session with `initialize` and `accounts.list`, and further ones one after the other."""
+    with tempfile.NamedTemporaryFile() as file:
+        with Session(["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={file.name}", *command]) as session:
+            session.request("initialize", {"client": {"name": "benchmarks"}})
+            session.request("accounts.list")
+            session.round_trips(further)
+            session.process.stdin.close()
+            session.process.wait()
+        return int(re.search(r"^(?:summary|totals): (\d+)", pathlib.Path(file.name).read_text(), re.M)[1])
 
 
 def round_trip(argv):

@@ -60,6 +60,7 @@ TARGETS = [
     ("a refresh token used twice", "by these machines", None, "-", 0),
     ("as before: instructions of a start, no store", "now", "before", "-", 1.02),
     ("as before: instructions of a start, 3 accounts", "now", "before", "-", 1.02),
+    ("as before: instructions of a round trip", "now", "before", "-", 1.02),
     ("as before: start, 3 accounts", "now", "before", "-", 1.05),
     ("as before: round trip p50", "now", "before", "-", 1.05),
     ("as before: pipelined accounts.list", "now", "before", "-", 1.05),
