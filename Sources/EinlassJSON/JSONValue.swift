@@ -104,6 +104,8 @@ public struct JSONObject: Sendable {
 public func sameBytes(_ left: String, _ right: String) -> Bool {
   // Equal bytes imply canonical equivalence, and `==` rejects unequal strings faster.
   guard left.utf8.count == right.utf8.count, left == right else { return false }
+  // Another spelling of ASCII text has more bytes.
+  guard !left.utf8Span.isKnownASCII else { return true }
   let (left, right) = (left.utf8Span.span, right.utf8Span.span)
   for index in left.indices where left[index] != right[index] { return false }
   return true

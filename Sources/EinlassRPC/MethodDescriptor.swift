@@ -11,13 +11,13 @@ public enum MethodClass: String, Sendable, CaseIterable {
 }
 
 /// A method as data: its parameters, result and errors.
-public struct MethodDescriptor: Sendable {
+public final class MethodDescriptor: Sendable {
   /// The name on the wire, for example `accounts.list`.
-  public var name: String
+  public let name: String
   /// Its longest duration.
-  public var methodClass: MethodClass
+  public let methodClass: MethodClass
   /// Its purpose, one sentence for the protocol document.
-  public var summary: String
+  public let summary: String
   /// The members of `params`.
   public var params: [Field] { madeParams.value }
   /// The rules over several members of `params`.
@@ -25,15 +25,15 @@ public struct MethodDescriptor: Sendable {
   /// The schema of the result.
   public var result: Schema { makeResult() }
   /// The reasons of its own errors, beyond the protocol's.
-  public var reasons: [String]
+  public let reasons: [String]
   /// Whether it is allowed in a batch. Interactive methods are not.
-  public var isBatchable: Bool
+  public let isBatchable: Bool
   /// Whether an answer must fit a line of 60 KiB; only the protocol document need not.
-  public var isLineLimited: Bool
+  public let isLineLimited: Bool
   /// Whether it exists only in a process started with `--test`.
-  public var needsTestMode: Bool
+  public let needsTestMode: Bool
   /// Whether unknown parameters are refused. Otherwise they are ignored.
-  public var isClosed = false
+  public let isClosed: Bool
   // Made on demand, because a start makes the descriptors of all methods and needs few of them.
   private let madeParams: OnDemand<[Field]>
   private let makeRules: @Sendable () -> [Rule]
@@ -57,6 +57,30 @@ public struct MethodDescriptor: Sendable {
     self.isBatchable = isBatchable ?? (methodClass != .interactive)
     self.isLineLimited = isLineLimited
     self.needsTestMode = needsTestMode
+    isClosed = false
+  }
+
+  private init(_ former: MethodDescriptor, _ reasons: [String], isClosed: Bool) {
+    name = former.name
+    methodClass = former.methodClass
+    summary = former.summary
+    madeParams = former.madeParams
+    makeRules = former.makeRules
+    makeResult = former.makeResult
+    self.reasons = reasons
+    isBatchable = former.isBatchable
+    isLineLimited = former.isLineLimited
+    needsTestMode = former.needsTestMode
+    self.isClosed = isClosed
+  }
+
+  /// Returns the same method, which refuses unknown parameters.
+  public var closed: MethodDescriptor { MethodDescriptor(self, reasons, isClosed: true) }
+
+  /// Returns the same method with further reasons of errors.
+  public func adding(_ reasons: [String]) -> MethodDescriptor {
+    MethodDescriptor(
+      self, self.reasons + reasons.filter { !self.reasons.contains($0) }, isClosed: isClosed)
   }
 
   /// Throws `invalidParams` with `path` and `expected` for the first invalid parameter.

@@ -106,10 +106,12 @@ extension Schema {
 extension MethodDescriptor {
   /// Returns the parameters that the method has, without unknown members.
   public func described(_ params: JSONObject) -> JSONObject {
-    let isKnown = { (member: JSONObject.Member) in
-      self.params.contains { sameBytes($0.name, member.name) }
+    guard !isClosed, !params.members.isEmpty else { return params }
+    let fields = self.params
+    let known = params.members.filter { member in
+      fields.contains { sameBytes($0.name, member.name) }
     }
-    guard !params.members.allSatisfy(isKnown) else { return params }
-    return JSONObject(params.members.filter(isKnown).map { ($0.name, $0.value) })
+    guard known.count < params.members.count else { return params }
+    return JSONObject(known.map { ($0.name, $0.value) })
   }
 }

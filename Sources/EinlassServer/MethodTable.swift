@@ -69,36 +69,30 @@ extension Server {
     let testMethods = advanceClock.map {
       [testAdvanceClock($0), testWithoutLeases(isWithoutLeases)]
     }
-    return (methods + (testMethods ?? [])).map { $0.takingAliases(of: added).ignoringUnknown }
+    return (methods + (testMethods ?? [])).map { $0.preparing(with: added) }
   }
 }
 
 extension Method {
-  /// Returns the same method without its unknown parameters. Otherwise a parameter that a handler shares
-  /// with another method would count although this one does not have it.
-  fileprivate var ignoringUnknown: Method {
-    var method = self
-    method.preparing = { [preparing, descriptor] in preparing(descriptor.described($0)) }
-    return method
-  }
-
   /// Returns the same method, which refuses unknown parameters. It is for methods with a parameter
   /// that narrows the request or makes it safer: with a misspelt name it would be absent, and the
   /// request would do more than was meant.
   fileprivate var closed: Method {
     var method = self
-    method.descriptor.isClosed = true
+    method.descriptor = descriptor.closed
     return method
   }
 
-  /// Returns the same method, which also takes a provider's alias as its parameter `provider`.
-  fileprivate func takingAliases(of added: AddedProviders) -> Method {
+  /// Returns the same method, which ignores unknown parameters and takes a provider's alias too.
+  /// Otherwise a parameter that a handler shares with another method would count although this one
+  /// does not have it.
+  fileprivate func preparing(with added: AddedProviders) -> Method {
     var method = self
-    method.preparing = { params in
+    method.preparing = { [descriptor] params in
+      var params = descriptor.described(params)
       guard let name = params["provider"]?.string, let id = added.catalog.id(of: name) else {
         return params
       }
-      var params = params
       params["provider"] = .string(id)
       return params
     }
@@ -110,8 +104,7 @@ extension Method {
   /// make a store with another key.
   fileprivate func configured(_ server: Server) -> Method {
     var method = self
-    let reason = "authenticatorUnconfigured"
-    if !descriptor.reasons.contains(reason) { method.descriptor.reasons.append(reason) }
+    method.descriptor = descriptor.adding(["authenticatorUnconfigured"])
     guard let problem = server.configurationProblem else { return method }
     method.handler = .urgent { _, _ throws(RPCError) in throw RPCError(problem) }
     return method

@@ -95,8 +95,7 @@ extension Method {
     _ server: Server, if needsKey: @escaping @Sendable (JSONObject) -> Bool = { _ in true },
     after before: @escaping @Sendable (JSONObject) throws(Problem) -> Void = { _ in }
   ) -> Method {
-    var descriptor = descriptor
-    descriptor.reasons += Self.unlockingReasons.filter { !descriptor.reasons.contains($0) }
+    let descriptor = descriptor.adding(Self.unlockingReasons)
     switch handler {
     case .task(let handle):
       return Method(descriptor, .task(server.unlocking(handle, if: needsKey, after: before)))
