@@ -43,8 +43,9 @@ final class CatalogEntry: Sendable {
     CatalogEntry(id: id) { [self] in provider.relocated(move) }
   }
 
-  /// Returns the providers of a valid catalogue, without reading their descriptors; `nil` if an
-  /// object does not begin with its id, because only reading it would then tell the id.
+  /// Returns the providers of a valid catalogue with the lines of `providers.json`, without reading
+  /// their descriptors; `nil` if an object does not begin with its id, because only reading it would
+  /// then tell the id.
   static func entries(ofSound json: [UInt8]) -> [CatalogEntry]? {
     var entries: [CatalogEntry] = []
     for place in objects(in: json) {
@@ -63,28 +64,19 @@ final class CatalogEntry: Sendable {
   }
 }
 
-/// Returns the places of the objects in the only list of a JSON object, by counting braces. Each
-/// start of the process reads the whole catalogue here.
+/// Returns the places of the objects in `providers.json`. There each begins and ends on a line of
+/// its own with four blanks, because each start of the process reads the whole catalogue here: it
+/// needs to look at the line ends only.
 private func objects(in json: [UInt8]) -> [Range<Int>] {
   let bytes = json.span
+  let margin = "\n    ".utf8
   var places: [Range<Int>] = []
-  var (position, start, depth) = (0, 0, 0)
-  while position < bytes.count {
-    switch bytes[position] {
-    case UInt8(ascii: "\""):
-      position &+= 1
-      while position < bytes.count, bytes[position] != UInt8(ascii: "\"") {
-        position &+= bytes[position] == UInt8(ascii: "\\") ? 2 : 1
-      }
-    case UInt8(ascii: "{"):
-      depth &+= 1
-      if depth == 2 { start = position }
-    case UInt8(ascii: "}"):
-      if depth == 2 { places.append(start..<position &+ 1) }
-      depth &-= 1
-    default: break
-    }
-    position &+= 1
+  var start = 0
+  for position in bytes.indices where bytes[position] == UInt8(ascii: "\n") {
+    let brace = position + margin.count
+    guard brace < bytes.count, json[position..<brace].elementsEqual(margin) else { continue }
+    if bytes[brace] == UInt8(ascii: "{") { start = brace }
+    if bytes[brace] == UInt8(ascii: "}") { places.append(start..<brace + 1) }
   }
   return places
 }

@@ -285,8 +285,9 @@ public final class Provider: Sendable {
     guard let tokens = flow.tokens, tokens.identity != nil || tokens.revocation != nil else {
       return self
     }
-    return Provider(
-      self, identity: tokens.identity ?? identity, revocation: tokens.revocation ?? revocation)
+    let ownIdentity: IdentityDescriptor? = tokens.identity ?? identity
+    let ownRevocation: RequestTemplate? = tokens.revocation ?? revocation
+    return Provider(self, identity: ownIdentity, revocation: ownRevocation)
   }
 
   /// Returns a request to a server of this provider. Every request of a provider is made so.

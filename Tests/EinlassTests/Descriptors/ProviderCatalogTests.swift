@@ -50,14 +50,37 @@ struct ProviderCatalogTests {
     }
   }
 
-  @Test("Quotes, braces and backslashes in a text do not end a descriptor")
+  @Test("Braces in the texts and lines of a descriptor do not end it")
   func textsOfDescriptors() throws {
     let provider = Self.small.replacing("\"Example\"", with: #""A \"}{ \\""#)
-    let json = Array("{\"providers\":[\(provider),\(Self.small)]}".utf8)
-    let entries = try #require(CatalogEntry.entries(ofSound: json))
+      .replacing(#""setup":{"#, with: "\"setup\": {\n      ")
+      .replacing("},\"accounts\"", with: "\n      },\n      \"accounts\"")
+    func catalogue(_ first: String) -> [UInt8] {
+      let objects = [first, Self.small].map { "\n    \($0.dropLast())\n    }" }
+      return Array("{\n  \"providers\": [\(objects.joined(separator: ","))\n  ]\n}\n".utf8)
+    }
+    let entries = try #require(CatalogEntry.entries(ofSound: catalogue(provider)))
     #expect(entries.map(\.provider.name) == [#"A "}{ \"#, "Example"])
     let withoutID = provider.replacing("\"id\":\"example\",", with: "")
-    #expect(CatalogEntry.entries(ofSound: Array("{\"providers\":[\(withoutID)]}".utf8)) == nil)
+    #expect(CatalogEntry.entries(ofSound: catalogue(withoutID)) == nil)
+  }
+
+  @Test("A flow with its own identity keeps the provider's revocation, and the other way round")
+  func ownRequests() throws {
+    let request = #"{"method":"GET","url":"https://api.example.org/own","bearer":"{token}"}"#
+    let identity = "\"identity\":{\"request\":\(request),\"id\":\"/id\",\"required\":[\"id\"]}"
+    for own in [identity, "\"revoke\":\(request)"] {
+      let flow = """
+        "kind":"authorizationCode","authorize":{"method":"GET","url":"https://example.org/a"},\
+        "redirect":{"path":"/"},"token":{"method":"POST","url":"https://example.org/t"},\(own)
+        """
+      let json = Self.small.replacing("\"kind\":\"systemToken\"", with: flow)
+        .replacing("\"flows\"", with: "\"revoke\":\(request),\"flows\"")
+      let provider = try Self.catalog(json).provider("example")
+      let specialized = try provider.specialized(for: #require(provider.flows.first))
+      #expect(specialized.identity != nil && specialized.revocation != nil)
+      #expect((specialized.identity == provider.identity) == (own != identity))
+    }
   }
 
   @Test("Every provider names its documentation, and its remedies have their requests")
