@@ -22,10 +22,10 @@ let package = Package(
   targets: [
     // C libraries
     .target(name: "CCurl"),
+    .target(name: "COpenSSL"),
     .target(name: "CPostgres"),
     .target(name: "CSystem"),
     .target(name: "CWALIndex", dependencies: ["CSQLite"]),
-    .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
 
     // Ground floor

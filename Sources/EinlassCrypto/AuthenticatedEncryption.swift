@@ -17,8 +17,7 @@ public enum AuthenticatedEncryption {
   public static let tagCount = 16
 
   nonisolated(unsafe) private static let cipher: OpaquePointer = {
-    CryptoLibrary.start()
-    guard let cipher = unsafe EVP_CIPHER_fetch(nil, "AES-256-GCM", nil) else {
+    guard let cipher = unsafe crypto.EVP_CIPHER_fetch(nil, "AES-256-GCM", nil) else {
       preconditionFailure("libcrypto lacks AES-256-GCM")
     }
     return unsafe cipher
@@ -30,14 +29,14 @@ public enum AuthenticatedEncryption {
   ) -> [UInt8] {
     precondition(nonce.count == nonceCount, "a nonce has 12 bytes")
     let context = unsafe start(.sealing, key: key, nonce: nonce, associatedData: associatedData)
-    defer { unsafe EVP_CIPHER_CTX_free(context) }
+    defer { unsafe crypto.EVP_CIPHER_CTX_free(context) }
     var sealed = [UInt8](repeating: 0, count: plaintext.count)
     var tag = [UInt8](repeating: 0, count: tagCount)
     var written: Int32 = 0
     let done =
       unsafe update(context, into: &sealed, from: plaintext)
-      && EVP_EncryptFinal_ex(context, &tag, &written) == 1
-      && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, Int32(tagCount), &tag) == 1
+      && crypto.EVP_EncryptFinal_ex(context, &tag, &written) == 1
+      && crypto.EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, Int32(tagCount), &tag) == 1
     precondition(done, "libcrypto could not encrypt")
     return sealed + tag
   }
@@ -48,7 +47,7 @@ public enum AuthenticatedEncryption {
   ) throws(CryptoError) -> [UInt8] {
     guard sealed.count >= tagCount, nonce.count == nonceCount else { throw .notAuthentic }
     let context = unsafe start(.opening, key: key, nonce: nonce, associatedData: associatedData)
-    defer { unsafe EVP_CIPHER_CTX_free(context) }
+    defer { unsafe crypto.EVP_CIPHER_CTX_free(context) }
     var tag = Array(sealed.suffix(tagCount))
     let ciphertext = Array(sealed.dropLast(tagCount))
     var plaintext = [UInt8](repeating: 0, count: ciphertext.count)
@@ -56,10 +55,10 @@ public enum AuthenticatedEncryption {
     var written: Int32 = 0
     let authentic =
       unsafe update(context, into: &plaintext, from: ciphertext)
-      && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(tagCount), &tag) == 1
-      && EVP_DecryptFinal_ex(context, &rest, &written) == 1
+      && crypto.EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(tagCount), &tag) == 1
+      && crypto.EVP_DecryptFinal_ex(context, &rest, &written) == 1
     guard authentic else {
-      unsafe OPENSSL_cleanse(&plaintext, plaintext.count)
+      unsafe crypto.OPENSSL_cleanse(&plaintext, plaintext.count)
       throw .notAuthentic
     }
     return plaintext
@@ -74,14 +73,16 @@ public enum AuthenticatedEncryption {
     _ direction: Direction, key: Secret, nonce: [UInt8], associatedData: [UInt8]
   ) -> OpaquePointer? {
     precondition(key.count == keyCount, "a key has 32 bytes")
-    let context = unsafe EVP_CIPHER_CTX_new()
+    let context = crypto.EVP_CIPHER_CTX_new()
     var written: Int32 = 0
     let started = unsafe key.withBytes { keyBytes in
       let keyStart = unsafe keyBytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
-      return unsafe EVP_CipherInit_ex(context, cipher, nil, nil, nil, direction.rawValue) == 1
-        && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_IVLEN, Int32(nonceCount), nil) == 1
-        && EVP_CipherInit_ex(context, nil, nil, keyStart, nonce, direction.rawValue) == 1
-        && EVP_CipherUpdate(context, nil, &written, associatedData, Int32(associatedData.count))
+      return unsafe crypto.EVP_CipherInit_ex(context, cipher, nil, nil, nil, direction.rawValue)
+        == 1
+        && crypto.EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_IVLEN, Int32(nonceCount), nil) == 1
+        && crypto.EVP_CipherInit_ex(context, nil, nil, keyStart, nonce, direction.rawValue) == 1
+        && crypto.EVP_CipherUpdate(
+          context, nil, &written, associatedData, Int32(associatedData.count))
           == 1
     }
     precondition(started, "libcrypto could not start AES-256-GCM")
@@ -94,7 +95,8 @@ public enum AuthenticatedEncryption {
     // libcrypto treats an update without an output buffer as associated data.
     if input.isEmpty { return true }
     var written: Int32 = 0
-    return unsafe EVP_CipherUpdate(context, &output, &written, input, Int32(input.count)) == 1
+    return unsafe crypto.EVP_CipherUpdate(context, &output, &written, input, Int32(input.count))
+      == 1
       && written == input.count
   }
 }

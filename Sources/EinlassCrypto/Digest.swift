@@ -31,7 +31,7 @@ public enum Digest {
     _ bytes: [UInt8], _ algorithm: OpaquePointer, count: Int
   ) -> [UInt8] {
     unsafe [UInt8](unsafeUninitializedCapacity: count) { output, initialized in
-      let done = unsafe EVP_Digest(
+      let done = unsafe crypto.EVP_Digest(
         bytes, bytes.count, output.baseAddress, nil, algorithm, nil)
       precondition(done == 1, "libcrypto could not compute a digest")
       initialized = count

@@ -24,22 +24,21 @@ public enum MessageAuthentication {
   private static func authenticate(
     _ key: [UInt8], _ message: [UInt8], _ template: OpaquePointer, count: Int
   ) -> [UInt8] {
-    let context = unsafe EVP_MAC_CTX_dup(template)
-    defer { unsafe EVP_MAC_CTX_free(context) }
+    let context = unsafe crypto.EVP_MAC_CTX_dup(template)
+    defer { unsafe crypto.EVP_MAC_CTX_free(context) }
     return unsafe [UInt8](unsafeUninitializedCapacity: count) { output, initialized in
       let done =
-        unsafe EVP_MAC_init(context, key, key.count, nil) == 1
-        && EVP_MAC_update(context, message, message.count) == 1
-        && EVP_MAC_final(context, output.baseAddress, &initialized, count) == 1
+        unsafe crypto.EVP_MAC_init(context, key, key.count, nil) == 1
+        && crypto.EVP_MAC_update(context, message, message.count) == 1
+        && crypto.EVP_MAC_final(context, output.baseAddress, &initialized, count) == 1
       precondition(done && initialized == count, "libcrypto could not compute a MAC")
     }
   }
 
   private static func template(digest name: String) -> OpaquePointer {
-    CryptoLibrary.start()
-    let algorithm = unsafe EVP_MAC_fetch(nil, "HMAC", nil)
-    defer { unsafe EVP_MAC_free(algorithm) }
-    guard let context = unsafe EVP_MAC_CTX_new(algorithm),
+    let algorithm = unsafe crypto.EVP_MAC_fetch(nil, "HMAC", nil)
+    defer { unsafe crypto.EVP_MAC_free(algorithm) }
+    guard let context = unsafe crypto.EVP_MAC_CTX_new(algorithm),
       unsafe copenssl_mac_set_digest(context, name) == 1
     else { preconditionFailure("libcrypto lacks HMAC") }
     return unsafe context

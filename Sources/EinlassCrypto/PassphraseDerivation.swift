@@ -10,7 +10,6 @@ extension KeyDerivation {
     passphrase: Secret, salt: [UInt8], cost: UInt64, blockSize: UInt64, parallelism: UInt64,
     count: Int
   ) -> Secret? {
-    CryptoLibrary.start()
     // The library's default limit of 32 MiB is less than a usual passphrase needs.
     let memory = 128 * blockSize * (cost + parallelism + 2)
     var isDone = false
@@ -18,7 +17,7 @@ extension KeyDerivation {
       let start = unsafe output.baseAddress?.assumingMemoryBound(to: UInt8.self)
       isDone = unsafe passphrase.withBytes { passphrase in
         let text = unsafe passphrase.baseAddress?.assumingMemoryBound(to: CChar.self)
-        return unsafe EVP_PBE_scrypt(
+        return unsafe crypto.EVP_PBE_scrypt(
           text, passphrase.count, salt, salt.count, cost, blockSize, parallelism, memory, start,
           count
         ) == 1

@@ -16,24 +16,23 @@ internal import COpenSSL
   private init?(_ handle: OpaquePointer?) {
     guard let handle = unsafe handle else { return nil }
     guard let kind = unsafe kindOfKey(handle) else {
-      unsafe EVP_PKEY_free(handle)
+      unsafe crypto.EVP_PKEY_free(handle)
       return nil
     }
     self.kind = kind
     unsafe self.handle = handle
   }
 
-  deinit { unsafe EVP_PKEY_free(handle) }
+  deinit { unsafe crypto.EVP_PKEY_free(handle) }
 
   /// Reads the DER of a `PrivateKeyInfo`, RFC 5208 section 5. `nil` for any other data and for
   /// kinds of key that einlass does not sign with.
   public convenience init?(pkcs8: Secret) {
-    CryptoLibrary.start()
     let key = unsafe pkcs8.withBytes { bytes in
       unsafe copenssl_pkcs8_key(
         bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
     }
-    ERR_clear_error()
+    crypto.ERR_clear_error()
     unsafe self.init(key)
   }
 
@@ -41,18 +40,16 @@ internal import COpenSSL
   /// EC. `nil` for a text without a key, an encrypted key, and kinds of key that einlass does not
   /// sign with.
   public convenience init?(pem: Secret) {
-    CryptoLibrary.start()
     let key = unsafe pem.withBytes { bytes in
       unsafe copenssl_pem_key(
         bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
     }
-    ERR_clear_error()
+    crypto.ERR_clear_error()
     unsafe self.init(key)
   }
 
   /// Generates a key; an RSA key has 2048 bits.
   public static func generate(_ kind: PublicKey.Kind) -> PrivateKey {
-    CryptoLibrary.start()
     let handle =
       switch kind {
       case .rsa: unsafe copenssl_new_rsa_key(2048)
@@ -85,7 +82,7 @@ internal import COpenSSL
       .ed25519(
         unsafe [UInt8](unsafeUninitializedCapacity: 32) { output, count in
           count = 32
-          unsafe EVP_PKEY_get_raw_public_key(handle, output.baseAddress, &count)
+          _ = unsafe crypto.EVP_PKEY_get_raw_public_key(handle, output.baseAddress, &count)
         })
     }
   }
@@ -105,30 +102,34 @@ internal import COpenSSL
   private func sign(
     _ message: [UInt8], _ hash: SignatureVerification.Hash?, padding: Int32?
   ) -> [UInt8]? {
-    let context = unsafe EVP_MD_CTX_new()
+    let context = crypto.EVP_MD_CTX_new()
     defer {
-      unsafe EVP_MD_CTX_free(context)
-      ERR_clear_error()
+      unsafe crypto.EVP_MD_CTX_free(context)
+      crypto.ERR_clear_error()
     }
     var keyContext: OpaquePointer?
     guard
-      unsafe EVP_DigestSignInit_ex(context, &keyContext, hash?.rawValue, nil, nil, handle, nil)
+      unsafe crypto.EVP_DigestSignInit_ex(
+        context, &keyContext, hash?.rawValue, nil, nil, handle, nil)
         == 1
     else { return nil }
-    if let padding, unsafe EVP_PKEY_CTX_set_rsa_padding(keyContext, padding) != 1 { return nil }
+    if let padding, unsafe crypto.EVP_PKEY_CTX_set_rsa_padding(keyContext, padding) != 1 {
+      return nil
+    }
     if padding == RSA_PKCS1_PSS_PADDING,
-      unsafe EVP_PKEY_CTX_set_rsa_pss_saltlen(keyContext, RSA_PSS_SALTLEN_DIGEST) != 1
+      unsafe crypto.EVP_PKEY_CTX_set_rsa_pss_saltlen(keyContext, RSA_PSS_SALTLEN_DIGEST) != 1
     {
       return nil
     }
     var count = 0
-    guard unsafe EVP_DigestSign(context, nil, &count, message, message.count) == 1 else {
+    guard unsafe crypto.EVP_DigestSign(context, nil, &count, message, message.count) == 1 else {
       return nil
     }
     var isSigned = false
     let signature = unsafe [UInt8](unsafeUninitializedCapacity: count) { output, written in
       isSigned =
-        unsafe EVP_DigestSign(context, output.baseAddress, &count, message, message.count) == 1
+        unsafe crypto.EVP_DigestSign(context, output.baseAddress, &count, message, message.count)
+        == 1
       written = isSigned ? count : 0
     }
     return isSigned ? signature : nil
@@ -152,12 +153,14 @@ internal import COpenSSL
 }
 
 private func kindOfKey(_ handle: OpaquePointer) -> PublicKey.Kind? {
-  switch unsafe EVP_PKEY_get_base_id(handle) {
-  case EVP_PKEY_RSA where unsafe EVP_PKEY_get_bits(handle) >= 2048: return .rsa
+  switch unsafe crypto.EVP_PKEY_get_base_id(handle) {
+  case EVP_PKEY_RSA where unsafe crypto.EVP_PKEY_get_bits(handle) >= 2048: return .rsa
   case EVP_PKEY_ED25519: return .ed25519
   case EVP_PKEY_EC:
     var name = [CChar](repeating: 0, count: 32)
-    guard unsafe EVP_PKEY_get_group_name(handle, &name, name.count, nil) == 1 else { return nil }
+    guard unsafe crypto.EVP_PKEY_get_group_name(handle, &name, name.count, nil) == 1 else {
+      return nil
+    }
     let names: [String: PublicKey.Curve] = [
       "prime256v1": .p256, "secp384r1": .p384, "secp521r1": .p521,
     ]

@@ -36,7 +36,7 @@ internal import COpenSSL
     unsafe self.handle = handle
   }
 
-  deinit { unsafe EVP_PKEY_free(handle) }
+  deinit { unsafe crypto.EVP_PKEY_free(handle) }
 
   /// Creates an RSA key from modulus and exponent, big-endian. `nil` for fewer than 2048 or more
   /// than 16384 bits, for an exponent that is even, below 3 or above 64 bits, and for a modulus
@@ -49,7 +49,6 @@ internal import COpenSSL
     guard (2048...16384).contains(bits), last & 1 == 1, exponent != [1],
       !hasPredictablePrimes(modulus)
     else { return nil }
-    CryptoLibrary.start()
     unsafe self.init(
       .rsa, copenssl_rsa_key(modulus, modulus.count, exponent, exponent.count))
   }
@@ -58,7 +57,6 @@ internal import COpenSSL
   /// length. `nil` for a point that is not on the curve.
   public convenience init?(curve: Curve, x: [UInt8], y: [UInt8]) {
     guard x.count == curve.byteCount, y.count == curve.byteCount else { return nil }
-    CryptoLibrary.start()
     let point = [4] + x + y
     unsafe self.init(
       .ellipticCurve(curve), copenssl_ec_key(curve.rawValue, point, point.count))
@@ -67,9 +65,8 @@ internal import COpenSSL
   /// Creates an Ed25519 key from the 32 bytes of RFC 8032 section 5.1.5.
   public convenience init?(ed25519 bytes: [UInt8]) {
     guard bytes.count == 32 else { return nil }
-    CryptoLibrary.start()
     unsafe self.init(
-      .ed25519, EVP_PKEY_new_raw_public_key_ex(nil, "ED25519", nil, bytes, bytes.count))
+      .ed25519, crypto.EVP_PKEY_new_raw_public_key_ex(nil, "ED25519", nil, bytes, bytes.count))
   }
 
   /// Calls `body` with libcrypto's handle, which is valid only during the call.

@@ -15,13 +15,10 @@ import COpenSSL
   /// Secrets leave half of the heap to libcrypto, because its TLS connections fail without room
   /// there.
   private static var hasRoom: Bool {
-    secureHeap != 0 && CRYPTO_secure_used() < secureHeapBytes / 2
+    secureHeap != 0 && crypto.CRYPTO_secure_used() < secureHeapBytes / 2
   }
   /// 1: the heap is locked. 2: it could not be locked. 0: there is none.
-  private static let secureHeap: Int32 = {
-    CryptoLibrary.start()
-    return CRYPTO_secure_malloc_init(secureHeapBytes, 32)
-  }()
+  private static let secureHeap = crypto.CRYPTO_secure_malloc_init(secureHeapBytes, 32)
 
   /// Whether the secure heap is locked, so that it is never swapped out.
   public static var isLocked: Bool { secureHeap == 1 }
@@ -46,7 +43,7 @@ import COpenSSL
     self.count = count
     let memory =
       count <= Secret.secureHeapLimit && Secret.hasRoom
-      ? unsafe CRYPTO_secure_malloc(count, #fileID, #line) : nil
+      ? unsafe crypto.CRYPTO_secure_malloc(count, #fileID, #line) : nil
     isInSecureHeap = unsafe memory != nil
     unsafe bytes =
       memory.map { unsafe UnsafeMutableRawBufferPointer(start: $0, count: count) }
@@ -57,9 +54,9 @@ import COpenSSL
 
   deinit {
     if isInSecureHeap {
-      unsafe CRYPTO_secure_clear_free(bytes.baseAddress, count, #fileID, #line)
+      unsafe crypto.CRYPTO_secure_clear_free(bytes.baseAddress, count, #fileID, #line)
     } else {
-      unsafe OPENSSL_cleanse(bytes.baseAddress, count)
+      unsafe crypto.OPENSSL_cleanse(bytes.baseAddress, count)
       unsafe bytes.deallocate()
     }
   }
@@ -81,7 +78,7 @@ extension Secret: Equatable {
   /// Compares secrets of equal length in constant time.
   public static func == (left: Secret, right: Secret) -> Bool {
     unsafe left.count == right.count
-      && CRYPTO_memcmp(left.bytes.baseAddress, right.bytes.baseAddress, left.count) == 0
+      && crypto.CRYPTO_memcmp(left.bytes.baseAddress, right.bytes.baseAddress, left.count) == 0
   }
 }
 

@@ -43,26 +43,28 @@ public enum SignatureVerification {
   private static func check(
     _ signature: [UInt8], _ message: [UInt8], _ key: PublicKey, _ hash: Hash?, padding: Int32?
   ) -> Bool {
-    let context = unsafe EVP_MD_CTX_new()
+    let context = crypto.EVP_MD_CTX_new()
     defer {
-      unsafe EVP_MD_CTX_free(context)
+      unsafe crypto.EVP_MD_CTX_free(context)
       // A failed check leaves errors in this thread's queue.
-      ERR_clear_error()
+      crypto.ERR_clear_error()
     }
     // `context` holds a counted reference to the key.
     return unsafe key.withHandle { handle in
       var keyContext: OpaquePointer?
       guard
-        unsafe EVP_DigestVerifyInit_ex(
+        unsafe crypto.EVP_DigestVerifyInit_ex(
           context, &keyContext, hash?.rawValue, nil, nil, handle, nil) == 1
       else { return false }
-      if let padding, unsafe EVP_PKEY_CTX_set_rsa_padding(keyContext, padding) != 1 { return false }
+      if let padding, unsafe crypto.EVP_PKEY_CTX_set_rsa_padding(keyContext, padding) != 1 {
+        return false
+      }
       if padding == RSA_PKCS1_PSS_PADDING,
-        unsafe EVP_PKEY_CTX_set_rsa_pss_saltlen(keyContext, RSA_PSS_SALTLEN_DIGEST) != 1
+        unsafe crypto.EVP_PKEY_CTX_set_rsa_pss_saltlen(keyContext, RSA_PSS_SALTLEN_DIGEST) != 1
       {
         return false
       }
-      return unsafe EVP_DigestVerify(
+      return unsafe crypto.EVP_DigestVerify(
         context, signature, signature.count, message, message.count) == 1
     }
   }

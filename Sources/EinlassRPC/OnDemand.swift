@@ -1,7 +1,7 @@
 internal import Synchronization
 
 /// A value that is made at its first use.
-final class OnDemand<Value: Sendable>: Sendable {
+public final class OnDemand<Value: Sendable>: Sendable {
   private final class Made: Sendable {
     let value: Value
     init(_ value: Value) { self.value = value }
@@ -11,7 +11,7 @@ final class OnDemand<Value: Sendable>: Sendable {
   private let made = AtomicLazyReference<Made>()
 
   /// - Parameter make: called once, or twice if two threads ask at the same time.
-  init(_ make: @escaping @Sendable () -> Value) { self.make = make }
+  public init(_ make: @escaping @Sendable () -> Value) { self.make = make }
 
-  var value: Value { (made.load() ?? made.storeIfNil(Made(make()))).value }
+  public var value: Value { (made.load() ?? made.storeIfNil(Made(make()))).value }
 }

@@ -1,11 +1,12 @@
 public import Einlass
 public import EinlassCrypto
 public import EinlassJSON
+internal import EinlassRPC
 
 /// The configuration file of the person.
 public struct Configuration: Sendable {
   /// The registrations by application name (`*` for any) and provider.
-  public var applications: ByteKeyed<ByteKeyed<ClientRegistration>> = [:]
+  var applications: ByteKeyed<ByteKeyed<OnDemand<ClientRegistration>>> = [:]
   /// The addresses of client ID metadata documents by application name; `*` for any.
   public var clientMetadata: ByteKeyed<String> = [:]
   /// Replacements of provider origins: origin to origin.
@@ -122,7 +123,7 @@ public struct Configuration: Sendable {
 
   /// Returns the application's registration at a provider, or else the one of `*`.
   public func registration(_ application: String, _ provider: String) -> ClientRegistration? {
-    applications[application]?[provider] ?? applications["*"]?[provider]
+    (applications[application]?[provider] ?? applications["*"]?[provider])?.value
   }
 
   /// Returns the client ID metadata document of an application.
@@ -143,15 +144,15 @@ public struct Configuration: Sendable {
 
   private static func applications(
     _ json: JSONValue
-  ) throws(ConfigurationError) -> ByteKeyed<ByteKeyed<ClientRegistration>> {
-    var result: ByteKeyed<ByteKeyed<ClientRegistration>> = [:]
+  ) throws(ConfigurationError) -> ByteKeyed<ByteKeyed<OnDemand<ClientRegistration>>> {
+    var result: ByteKeyed<ByteKeyed<OnDemand<ClientRegistration>>> = [:]
     guard let object = json.object else { throw ConfigurationError("/applications", "an object") }
     for application in object.members {
       let path = "/applications/\(application.name)"
       guard let providers = application.value.object else {
         throw ConfigurationError(path, "an object")
       }
-      var registrations: ByteKeyed<ClientRegistration> = [:]
+      var registrations: ByteKeyed<OnDemand<ClientRegistration>> = [:]
       for provider in providers.members where provider.name != "clientMetadata" {
         registrations[provider.name] = try registration(
           provider.value, "\(path)/\(provider.name)")
@@ -163,7 +164,7 @@ public struct Configuration: Sendable {
 
   private static func registration(
     _ json: JSONValue, _ path: String
-  ) throws(ConfigurationError) -> ClientRegistration {
+  ) throws(ConfigurationError) -> OnDemand<ClientRegistration> {
     guard let clientID = json["clientId"]?.string, isIdentifier(clientID) else {
       throw ConfigurationError("\(path)/clientId", "1 to 256 bytes without control characters")
     }
@@ -200,14 +201,17 @@ public struct Configuration: Sendable {
       throw ConfigurationError(
         "\(path)/\(unknown.name)", "one of \(names.joined(separator: ", ")) as a name")
     }
-    var registration = try ClientRegistration(
-      clientID: clientID, clientSecret: optional("clientSecret").map { Secret($0) },
-      redirect: optional("redirect"), privateKey: optional("privateKey").map { Secret($0) },
-      authentication: way,
-      keyID: optional("keyId"))
-    registration.readProperties(of: json)
-    registration.assertionFile = file
-    return registration
+    let (secret, key) = (try optional("clientSecret"), try optional("privateKey"))
+    let (redirect, keyID) = (try optional("redirect"), try optional("keyId"))
+    // A secret opens libcrypto, which most processes never need.
+    return OnDemand {
+      var registration = ClientRegistration(
+        clientID: clientID, clientSecret: secret.map { Secret($0) }, redirect: redirect,
+        privateKey: key.map { Secret($0) }, authentication: way, keyID: keyID)
+      registration.readProperties(of: json)
+      registration.assertionFile = file
+      return registration
+    }
   }
 
   private static let registrationNames =

@@ -23,7 +23,7 @@ def maps_libpq(process):
 
 def test_libpq_is_not_in_the_list_of_libraries():
     listed = subprocess.run(["ldd", EINLASS], capture_output=True, text=True, check=True).stdout
-    assert "libcrypto.so" in listed and "libpq.so" not in listed
+    assert "libsqlite3.so" in listed and "libpq.so" not in listed
 
 
 def test_a_process_with_a_file_does_not_map_libpq():

@@ -76,8 +76,7 @@ extension StoreMaintenance {
   fileprivate static func ofMemory(
     _ memory: Lock<Memory>, passphrase: KeyDescriptor?, filePassphrase: KeyDescriptor?
   ) -> StoreMaintenance {
-    let auditKey = SecureRandom.secret(32)
-    return StoreMaintenance(
+    StoreMaintenance(
       status: { _ throws(Problem) in memory.withLock { $0.status } },
       check: { _ throws(Problem) in memory.withLock { $0.check } },
       backup: { _, _ throws(Problem) in throw .nothingWritten },
@@ -89,7 +88,7 @@ extension StoreMaintenance {
         let ofFile = isOfFile ? filePassphrase : nil
         return try (ofFile ?? passphrase)?.fetch(by: AccountStore.Patience.usual.deadline)
       },
-      auditKey: { _ throws(Problem) in auditKey })
+      auditKey: { _ throws(Problem) in memory.withLock { $0.auditKey } })
   }
 }
 
@@ -103,6 +102,7 @@ extension Problem {
 /// The content of the store. Behaves like the tables of `Migrations.swift`.
 private struct Memory {
   var snapshot = AccountStore.Snapshot()
+  lazy var auditKey = SecureRandom.secret(32)
   /// Keyed by the account's position.
   var credentials: [Int64: [StoredCredential]] = [:]
   private var registrations: [StoredRegistration] = []
