@@ -10,7 +10,7 @@
 static struct copenssl_functions functions;
 
 static void fail(const char *why) {
-  fprintf(stderr, "einlass needs libcrypto of OpenSSL 3, which can't be loaded: %s.\n", why);
+  fprintf(stderr, "einlass: libcrypto of OpenSSL 3 can't be loaded: %s.\n", why);
   _exit(78);
 }
 
@@ -23,11 +23,11 @@ static int is_short_of_descriptors(void) {
 static void open_library(void) {
   // A fixed name, so that no external input reaches dlopen.
   void *library = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL);
-  for (int tries = 0; library == NULL && tries < 100 && is_short_of_descriptors(); tries++) {
+  for (int tries = 0; library == NULL && tries < 20 && is_short_of_descriptors(); tries++) {
     usleep(50000);
     library = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL);
   }
-  if (library == NULL) fail(dlerror());
+  if (library == NULL) fail(is_short_of_descriptors() ? "too many files are open" : dlerror());
 #define LOAD(name)                                                                                \
   *(void **)&functions.name = dlsym(library, #name);                                              \
   if (functions.name == NULL) fail("it has no function " #name);

@@ -1,5 +1,5 @@
 /// Every interaction with the outside world. `EinlassNetwork/LiveEffects.swift` makes the real
-/// ones; tests pass scripted ones.
+/// ones; tests pass scripted ones. A class, because every suspended function of a run holds it.
 public final class Effects: Sendable {
   /// Sends one HTTP request and returns its whole response. Never follows a redirect. Throws
   /// `networkFailure` with an NSURLErrorDomain number, or `cancelled`.

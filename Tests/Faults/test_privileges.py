@@ -51,6 +51,25 @@ def test_a_library_beside_the_binary_is_not_loaded(preload, tmp_path, is_named):
     assert loaded.exists() == is_named
 
 
+def test_a_library_that_cannot_be_loaded_is_named(tmp_path):
+    (tmp_path / "libcrypto.so.3").write_text("no library")
+    (tmp_path / "keys").mkdir(mode=0o700)
+    account = {"provider": "twitter", "username": "ada", "credential": {
+        "type": "oauth1", "key": "k", "secret": "s", "clientId": "c", "clientSecret": "x"}}
+
+    def called(method, params, **variables):
+        done = subprocess.run(
+            [stores.EINLASS, "--store", tmp_path / "store.db", "--key-file", tmp_path / "keys/key", "call", method,
+             json.dumps(params)], capture_output=True, text=True, timeout=60, env={**os.environ, **variables})
+        return done.returncode, done.stderr
+    missing = {"LD_LIBRARY_PATH": str(tmp_path)}
+    code, errors = called("accounts.add", account, **missing)
+    assert code == 78 and "libcrypto of OpenSSL 3 can't be loaded" in errors
+    # The list needs no key.
+    assert called("accounts.list", {}, **missing) == (0, "")
+    assert called("accounts.add", account) == (0, "")  # the control
+
+
 def new_privileges(process):
     return int(re.search(r"NoNewPrivs:\t(\d)", Path(f"/proc/{process}/status").read_text())[1])
 
