@@ -35,7 +35,8 @@ public final class StoreListener: Sendable {
   }
 
   /// Listens until the connection is lost.
-  private func listenOnce() {
+  // Inlined into the endless loop of the thread, it keeps the optimizer of `-O` busy without end.
+  @inline(never) private func listenOnce() {
     if let connection = try? PostgresConnection(shared.address, by: .listening, grace),
       let hearsItself = try? hearsItself(connection)
     {
