@@ -55,17 +55,20 @@ let package = Package(
       dependencies: ["Einlass", "EinlassCrypto", "EinlassJSON", "EinlassRPC", "EinlassSystem"]
     ),
 
+    // The front end of other programs
+    .target(name: "EinlassHelpers", dependencies: ["EinlassJSON", "EinlassRPC", "EinlassSystem"]),
+
     // Executables
     .executableTarget(
       name: "EinlassCommand",
       dependencies: [
         "Einlass", "EinlassJSON", "EinlassCrypto", "EinlassSystem", "EinlassNetwork",
-        "EinlassStorage", "EinlassRPC", "EinlassServer",
+        "EinlassStorage", "EinlassRPC", "EinlassServer", "EinlassHelpers",
       ]),
     .executableTarget(
       name: "EinlassControl",
       dependencies: [
-        "EinlassJSON", "EinlassRPC", "EinlassSystem",
+        "EinlassHelpers", "EinlassJSON", "EinlassRPC", "EinlassSystem",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(
@@ -116,7 +119,7 @@ let package = Package(
     .testTarget(
       name: "EinlassControlTests",
       dependencies: [
-        "EinlassControl", "EinlassJSON", "EinlassSystem",
+        "EinlassControl", "EinlassHelpers", "EinlassJSON", "EinlassSystem",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .testTarget(name: "ConformanceTests", dependencies: ["EinlassJSON"]),

@@ -1,5 +1,6 @@
 internal import Einlass
 internal import EinlassCrypto
+internal import EinlassHelpers
 internal import EinlassJSON
 internal import EinlassNetwork
 internal import EinlassRPC
@@ -7,9 +8,6 @@ internal import EinlassServer
 internal import EinlassStorage
 internal import EinlassSystem
 internal import Glibc
-
-/// The version in `--version` and `initialize`.
-let version = "0.1.0"
 
 /// The program `einlass`: options and wiring only.
 @main
@@ -49,14 +47,25 @@ enum EinlassCommand {
   }
 
   private static func run() -> Int32 {
+    let arguments = Program.arguments
+    let words = arguments.flatMap(HelperMode.words)
+    let question = words.flatMap(HelperMode.question)
+    if let arguments, let words, question == nil { HelperMode.becomeControl(arguments, words) }
     do throws(Hardening.Refusal) { try Hardening.begin() } catch {
       return complain(
         "it does not run set-uid, set-gid, dumpable, or where a program that it starts may get more privileges",
         ExitCode.configuration)
     }
-    guard let arguments = Program.arguments else {
+    guard let arguments else {
       return complain(
         "the system did not hand over the command line, or it is not UTF-8", ExitCode.configuration)
+    }
+    if let question {
+      Hardening.closeInherited()
+      return HelperMode.answer(question)
+    }
+    if words != nil {
+      return complain("there is no einlassctl beside it or on the PATH", ExitCode.internal)
     }
     let options: Options
     do throws(Options.UsageError) { options = try Options(Array(arguments.dropFirst())) } catch {

@@ -152,6 +152,8 @@ extension Options {
     Usage: einlass [options]                    serve until standard input ends
            einlass [options] call [--application NAME] METHOD [JSON]
                                                 send one request, print its answer, exit 0 or 1
+           einlass helper WORD...               do in one process what einlassctl token and einlassctl
+                                                credential do
            einlass --help | --version [--json] | --dump-protocol
            einlass --store ADDRESS --dump-schema
                                                 print the SQL that makes the tables of this store

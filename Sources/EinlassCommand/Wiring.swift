@@ -1,4 +1,5 @@
 internal import Einlass
+internal import EinlassHelpers
 internal import EinlassJSON
 internal import EinlassNetwork
 internal import EinlassRPC
@@ -99,6 +100,35 @@ final class Wiring {
       options.log.error("configuration", problem.message)
     }
     return code
+  }
+
+  /// Serves a helper of this process, from the store alone.
+  ///
+  /// - Parameter leavesWork: Hears of a renewal, which is left to a process that nobody waits for: a
+  ///   program may end its helper at any time, and the answer of the provider must not be lost.
+  func serveInside(
+    _ streams: consuming StandardStreams, leavesWork: @escaping @Sendable () -> Void
+  ) throws(SystemError) {
+    let renewals = parts.store.begunRenewals
+    var parts = parts
+    parts.store = parts.store.with(
+      lease: { _ throws(Problem) in
+        leavesWork()
+        throw .left
+      },
+      begunRenewals: BegunRenewals(begin: renewals.begin, end: renewals.end) {
+        if !renewals.all().isEmpty { leavesWork() }
+        return []
+      })
+    parts.effects = parts.effects.with(send: { _ throws(Problem) in
+      leavesWork()
+      throw .left
+    })
+    var options = Peer.Options()
+    options.watchesProcesses = false
+    options.framing = .lines
+    defer { parts.audit.finish() }
+    _ = try Server(parts).serve(streams, signals: nil, options: options)
   }
 
   private func log() throws -> Log {
@@ -244,6 +274,10 @@ extension Options {
 }
 
 extension Problem {
+  fileprivate static var left: Problem {
+    Problem(.cancelled, "The request is left to another process.")
+  }
+
   fileprivate static func configuration(_ message: String, _ path: String?) -> Problem {
     Problem(.authenticatorUnconfigured, message, detail: "configuration", path: path)
   }

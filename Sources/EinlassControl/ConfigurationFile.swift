@@ -1,3 +1,4 @@
+internal import EinlassHelpers
 internal import EinlassJSON
 internal import EinlassSystem
 
@@ -77,10 +78,7 @@ struct ConfigurationFile {
     _ options: ServerOptions, _ body: () throws(Failure) -> Void
   ) throws {
     do throws(Failure) { try body() } catch {
-      if options.json, let json = error.json {
-        try? TextOutput(1).write(printable(["error": json]) + "\n")
-      }
-      for line in error.lines(repeating: options.repeated, Style(for: 2)) { complain(line) }
+      error.report(options.choice)
       throw error
     }
   }

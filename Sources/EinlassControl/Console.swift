@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import EinlassHelpers
 internal import EinlassJSON
 internal import EinlassSystem
 internal import Glibc
@@ -37,63 +38,34 @@ extension ServerCommand {
   var signsIn: Bool { false }
 
   mutating func run() throws {
-    let style = Style(for: STDERR_FILENO)
     do throws(Failure) {
       guard try begins() else { return }
       let console = try Console(
         server, actingAs: actsAs, opensBrowser: opensBrowser, answersAlone: answersAlone,
         asksPerson: asksPerson, signsIn: signsIn, servesProgram: servesProgram)
-      do throws(Failure) {
-        try run(with: console)
-        console.warn(style)
-      } catch {
-        let failure = console.remembering(error.asked(by: actsAs), server.repeated)
-        console.end()
-        throw failure
-      }
-      console.end()
+      try console.run { () throws(Failure) in try run(with: console) }
     } catch {
-      if server.json, let json = error.json {
-        try? TextOutput(STDOUT_FILENO).write(printable(["error": json]) + "\n")
-      }
       let failure = error.asked(by: actsAs)
-      let lines = failure.lines(repeating: server.repeated, style)
-      if servesProgram {
-        if !lines.isEmpty { complain(failure.line(repeating: server.repeated)) }
-      } else {
-        for line in lines { complain(line) }
-      }
-      throw error
+      failure.report(server.choice, servesProgram: servesProgram)
+      throw failure
     }
   }
 }
 
 /// The environment of a subcommand: the einlass process, the terminal and standard output.
-final class Console {
-  /// The connection to the einlass process.
-  let einlass: Conversation
+final class Console: Client {
+  let session: Session
   /// The person at the terminal; `nil` without a terminal, or if the command may not ask.
   let person: Person?
-  /// Whether a missing or old token leads to a sign-in.
-  let signsIn: Bool
-  /// The name sent in `initialize`.
-  let application: String
-  /// The result of `initialize`.
-  let greeting: JSONObject
-  private let isJSON: Bool
-  private let servesProgram: Bool
   /// The password from `--password-fd` for the server of a sign-in.
   var password: String?
   /// Whether the password is kept for a renewal without the person: `--remember`.
   var remembersPassword = false
   /// Whether the server refused that password.
   private var isPasswordRefused = false
-  private var deadline: Deadline?
-  private let slowAnswer: SlowAnswer
   /// Whether this command may create a store that only the passphrase of `--passphrase-fd` opens.
   /// The person may have meant that passphrase for an export file.
   private var mayBeSealed = false
-  private let output: TextOutput
   /// The style of text on standard output.
   let style = Style(for: STDOUT_FILENO)
 
@@ -102,36 +74,17 @@ final class Console {
     answersAlone: [String] = [], asksPerson: Bool? = nil, signsIn: Bool = false,
     servesProgram: Bool = false
   ) throws(Failure) {
-    isJSON = options.json
-    self.signsIn = signsIn
-    self.servesProgram = servesProgram
-    slowAnswer = SlowAnswer(isNeeded: servesProgram && !signsIn)
-    self.application = application ?? "einlassctl"
-    output = try TextOutput(STDOUT_FILENO)
+    let output = try TextOutput(STDOUT_FILENO)
     // The prompter writes to the same standard error as einlass.
-    einlass = try Conversation(options, isQuiet: servesProgram && !signsIn)
+    let einlass = try Conversation(options.choice, isQuiet: servesProgram && !signsIn)
     person = asksPerson ?? !options.noInput ? Person(einlass) : nil
-    greeting = try einlass.request(
-      "initialize",
-      [
-        "protocolVersion": 1,
-        "client": ["name": .string(self.application), "version": .string(version)],
-        "processId": JSONValue(Int64(getpid())),
-        "capabilities": [
-          "prompts": JSONValue(person == nil ? answersAlone : Questions.kinds), "changes": false,
-        ],
-      ], patience: 15_000)
-    if servesProgram { startTimer() }
+    session = Session(
+      einlass, options.choice, output: output, actingAs: application, signsIn: signsIn,
+      servesProgram: servesProgram)
+    try session.greet(prompts: person == nil ? answersAlone : Questions.kinds)
     listen(opensBrowser)
     mayBeSealed =
       options.passphraseFd != nil && (try? call("store.status")["exists"]?.bool) == false
-  }
-
-  /// Prints the configuration problem from `initialize`, after a command that succeeded in spite of
-  /// it.
-  fileprivate func warn(_ style: Style) {
-    guard let problem = greeting["configuration"]?["problem"]?["message"]?.string else { return }
-    complain("\(style.tinted("   note:", .warning)) \(clean(problem))")
   }
 
   /// Ends einlass. Prints a note if the command created a store that only a passphrase opens.
@@ -143,59 +96,20 @@ final class Console {
         "   note: The store is new, and only this passphrase opens it. To add a key file: "
           + "einlassctl store slots add keyfile")
     }
-    // Another program waits for the exit.
-    if servesProgram { einlass.leave() } else { einlass.end() }
-  }
-
-  /// Limits the time of all further calls together, because the programs with a helper wait only
-  /// ten seconds. A sign-in takes the time that the person needs.
-  func startTimer() { deadline = signsIn ? nil : Deadline(milliseconds: slowAnswer.limit) }
-
-  /// Remembers a failure that came late. Returns it, or the former one if this run had only a short
-  /// time.
-  fileprivate func remembering(_ failure: Failure, _ options: [String]) -> Failure {
-    guard let deadline else { return failure }
-    if let former = slowAnswer.line {
-      return deadline.millisecondsLeft > 0 ? failure : .unusable(former)
-    }
-    let line = failure.line(repeating: options)
-    SlowAnswer.note(
-      String(line.dropFirst("einlassctl: ".count)),
-      after: SlowAnswer.usualLimit - Int(deadline.millisecondsLeft))
-    return failure
+    session.end()
   }
 
   /// Calls a method. Throws `.cancelled` if the person gave up one of its prompts.
-  func call(_ method: String, _ params: JSONObject = JSONObject()) throws(Failure) -> JSONObject {
+  func call(
+    _ method: String, _ params: JSONObject
+  ) throws(Failure) -> JSONObject {
     person?.hasGivenUp = false
-    let patience = deadline.map { Int($0.millisecondsLeft) }
-    do throws(Failure) { return try einlass.request(method, params, patience: patience) } catch {
+    do throws(Failure) { return try session.call(method, params) } catch {
       guard case .refused = error else { throw error }
       if isPasswordRefused { throw .unusable("The server refused that user name or password.") }
       guard person?.hasGivenUp == true else { throw error }
       throw .cancelled
     }
-  }
-
-  /// Returns the elements of a list from all its pages, or the first `limit` of them.
-  func list(
-    _ method: String, _ member: String, _ params: JSONObject = JSONObject(), limit: Int = .max
-  ) throws(Failure) -> [JSONValue] {
-    var params = params
-    var all: [JSONValue] = []
-    while all.count < limit {
-      let page = try call(method, params)
-      all += page[member]?.array ?? []
-      guard let cursor = page["nextCursor"] else { break }
-      params["cursor"] = cursor
-    }
-    return Array(all.prefix(limit))
-  }
-
-  /// Prints a result: as JSON with `--json`, else as lines for people.
-  func report(_ json: JSONValue, _ lines: @autoclosure () -> [String]) throws(Failure) {
-    let lines = isJSON ? [printable(json)] : lines()
-    try einlass.show(lines.map { $0 + "\n" }.joined(), on: output)
   }
 
   /// Prints an object: as JSON, or one line for each name with a value.
@@ -245,7 +159,7 @@ final class Console {
   private func listen(_ opensBrowser: Bool) {
     guard let person else {
       einlass.onNotification = { [unowned self] method, params throws(Failure) in
-        if let sentence = wait(method, params) { complain(sentence) }
+        if let sentence = sentence(about: method, params) { complain(sentence) }
         guard method == "prompt.opened" else { return }
         if let answer = givenPassword(params) { return try self.answer(answer, to: params) }
         complain(Questions.deviceCode(params, Style(for: STDERR_FILENO)))
@@ -263,23 +177,10 @@ final class Console {
           try self.answer(answer, to: params)
         }
       case "auth.progress":
-        if let sentence = wait(method, params) { person.show(sentence) }
+        if let sentence = sentence(about: method, params) { person.show(sentence) }
       case "store.progress": person.showProgress(params["done"]?.int64, of: params["total"]?.int64)
       default: break
       }
-    }
-  }
-
-  /// Returns the sentence about a wait for another program; `nil` for another notification.
-  private func wait(_ method: String, _ params: JSONObject) -> String? {
-    guard method == "auth.progress" else { return nil }
-    switch params["stage"]?.string {
-    case "awaitingPort":
-      return
-        "Another program uses the port of the redirect address. Waiting for it, at most a minute."
-    case "awaitingSignIn":
-      return "Another program asks for the same sign-in. Waiting for its end."
-    default: return nil
     }
   }
 

@@ -1,9 +1,7 @@
 internal import ArgumentParser
+internal import EinlassHelpers
 internal import EinlassSystem
 internal import Glibc
-
-/// The version shown by `--version` and sent in `initialize`.
-let version = "0.1.0"
 
 /// The program `einlassctl`: manages accounts and access for people. It is a client of the protocol
 /// like any other.
@@ -56,9 +54,14 @@ struct EinlassControl: ParsableCommand {
       complain("problem: The system did not hand over the command line, or it is not UTF-8.")
       Glibc.exit(Failure.configurationCode)
     }
-    let words = CredentialCommand.arguments(
-      ofProgram: arguments.first ?? "", arguments.dropFirst())
-    if words.serveProgram { Conversation.startEarly() }
+    let words = UsualForm.words(ofHelper: arguments) ?? arguments.dropFirst()
+    if UsualForm.question(words) != nil {
+      if let einlass = ServerLocation.beside {
+        Program.become(einlass, ["einlass", "helper"] + words)
+      }
+      // git calls store after each use of a token, and it does nothing.
+      if words.last != "store" { Conversation.startEarly() }
+    }
     // Checked before parsing, because a default subcommand would take an unknown word as its
     // argument.
     if let unknown = (words.first == "help" ? words.dropFirst() : words).unknownCommand {
@@ -101,13 +104,6 @@ extension ArraySlice<String> {
     return options.map { $0 == "-h" ? "--help" : $0 } + dropFirst(options.count)
   }
 
-  /// Whether the words are a command for other programs with its usual options.
-  var serveProgram: Bool {
-    ["token", "credential"].contains(first) && !contains { $0.hasPrefix("-") }
-      // git calls this after each use of a token, and it does nothing.
-      && last != "store"
-  }
-
   /// The message about a word that is not a subcommand; `nil` if there is no such word.
   var unknownCommand: String? {
     var command: any ParsableCommand.Type = EinlassControl.self
@@ -139,9 +135,4 @@ extension ArraySlice<String> {
     }
     return "Put a name that begins with a dash after --: einlassctl accounts remove -- -ada"
   }
-}
-
-/// Writes a line to standard error.
-func complain(_ text: String) {
-  _ = try? TextOutput(STDERR_FILENO).write(text + "\n")
 }

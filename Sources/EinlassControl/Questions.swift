@@ -1,3 +1,4 @@
+internal import EinlassHelpers
 internal import EinlassJSON
 
 /// The prompts of the protocol as questions on the terminal (protocol/README.md, "Prompts").

@@ -1,14 +1,9 @@
+internal import EinlassHelpers
 internal import EinlassJSON
 internal import EinlassSystem
 
 /// Finds the account, provider or text that the command line names, and asks for the missing ones.
 extension Console {
-  /// Returns all accounts, or those of one provider.
-  func accounts(of provider: String? = nil) throws(Failure) -> [Account] {
-    let params: JSONObject = provider.map { ["provider": .string($0)] } ?? JSONObject()
-    return try list("accounts.list", "accounts", params).compactMap(Account.init)
-  }
-
   /// Returns the account of this name. Asks the person if the name is missing or ambiguous.
   func account(_ name: String?) throws(Failure) -> Account {
     let missing = "Name the account: ACCOUNT is missing."

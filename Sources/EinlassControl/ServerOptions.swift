@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import EinlassHelpers
 internal import EinlassJSON
 internal import EinlassSystem
 internal import Glibc
@@ -80,11 +81,17 @@ struct ServerOptions: ParsableArguments {
     config ?? usualConfiguration.flatMap { FileStatus.at($0) == nil ? nil : $0 }
   }
 
-  /// The command line arguments for einlass.
-  var forServer: [String] { named.flatMap { ["--\($0)", $1] } }
-
-  /// The descriptors that einlass inherits.
-  var descriptors: [Int32] { [keyFd, passphraseFd, filePassphraseFd].compactMap(\.self) }
+  /// The einlass of these options.
+  var choice: ServerChoice {
+    var choice = ServerChoice()
+    choice.path = einlass
+    choice.arguments = named.flatMap { ["--\($0)", $1] }
+    choice.descriptors = [keyFd, passphraseFd, filePassphraseFd].compactMap(\.self)
+    choice.showsLog = logLevel != nil
+    choice.isJSON = json
+    choice.repeated = repeated
+    return choice
+  }
 
   /// The options that a suggested command repeats in order to use the same einlass, store and
   /// files.

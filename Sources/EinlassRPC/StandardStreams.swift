@@ -1,7 +1,7 @@
 public import EinlassSystem
 
 /// The two descriptors of the protocol.
-public struct StandardStreams: ~Copyable {
+public struct StandardStreams: ~Copyable, Sendable {
   let input: Descriptor
   let output: Output
 

@@ -92,11 +92,9 @@ public final class ChildProcess {
     let writing: Descriptor
 
     init() throws(SystemError) {
-      var ends: [Int32] = [-1, -1]
-      let result = unsafe csystem_pipe_open(&ends)
-      guard result == 0 else { throw SystemError(number: result) }
-      reading = Descriptor(owning: ends[0])
-      writing = Descriptor(owning: ends[1])
+      let ends = try Descriptor.pipe()
+      reading = Descriptor(owning: ends.reading)
+      writing = Descriptor(owning: ends.writing)
     }
   }
 }

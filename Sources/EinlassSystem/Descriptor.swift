@@ -11,6 +11,14 @@ public struct Descriptor: ~Copyable, Sendable {
 
   deinit { close(number) }
 
+  /// Opens a pipe with both ends close-on-exec. The caller owns the descriptors of these numbers.
+  public static func pipe() throws(SystemError) -> (reading: Int32, writing: Int32) {
+    var ends: [Int32] = [-1, -1]
+    let result = unsafe csystem_pipe_open(&ends)
+    guard result == 0 else { throw SystemError(number: result) }
+    return (ends[0], ends[1])
+  }
+
   /// Returns a duplicate of a descriptor, numbered 3 or higher and close-on-exec.
   public static func duplicate(_ number: Int32) throws(SystemError) -> Descriptor {
     try Descriptor(opened: csystem_duplicate(number))

@@ -47,4 +47,12 @@ public enum Program {
     guard FileStatus.following(path)?.kind == .regular else { return false }
     return unsafe access(path, X_OK) == 0
   }
+
+  /// Goes on as the program at this path, in this process. Returns only if that fails. The first word
+  /// names the program.
+  public static func become(_ path: String, _ words: [String]) {
+    let words = unsafe words.map { unsafe strdup($0) } + [nil]
+    _ = unsafe execv(path, words)
+    _ = unsafe words.map { unsafe free($0) }
+  }
 }

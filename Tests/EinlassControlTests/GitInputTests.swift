@@ -1,6 +1,7 @@
 import Testing
 
 @testable import EinlassControl
+@testable import EinlassHelpers
 
 @Suite struct GitInputTests {
   private static func input(_ text: String) throws -> GitInput { try GitInput(Array(text.utf8)) }

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import EinlassControl
+@testable import EinlassHelpers
 
 struct KeyTests {
   @Test("Bytes become the same keys wherever a read cuts them")

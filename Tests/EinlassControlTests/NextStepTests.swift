@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import EinlassControl
+@testable import EinlassHelpers
 
 /// The next steps that einlassctl shows after an error.
 struct NextStepTests {

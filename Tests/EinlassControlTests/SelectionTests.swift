@@ -2,6 +2,7 @@ import EinlassJSON
 import Testing
 
 @testable import EinlassControl
+@testable import EinlassHelpers
 
 struct SelectionTests {
   private func isNamed(_ text: String) throws -> Bool {

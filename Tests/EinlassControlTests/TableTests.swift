@@ -2,6 +2,7 @@ import EinlassJSON
 import Testing
 
 @testable import EinlassControl
+@testable import EinlassHelpers
 
 /// Terminal output: cleaned of control characters and never wider than the terminal.
 struct TableTests {

@@ -106,9 +106,10 @@ def test_einlassctl_does_what_its_arguments_say(place, home):
     assert run(home, *control, "token", "github")[:2] == (1, "")
 
 
-def test_a_helper_knows_its_name(place, home):
+@pytest.mark.parametrize("program", ["einlass", "einlassctl"])
+def test_a_helper_knows_its_name(place, home, program):
     helper = home / "git-credential-einlass"
-    helper.symlink_to(PROGRAMS["einlassctl"])
+    helper.symlink_to(PROGRAMS[program])
     code, output, errors = run(home, *place, helper, "get", input="protocol=https\nhost=github.com\n\n")
     assert code == 0 and "password=t-1\n" in output, errors
 

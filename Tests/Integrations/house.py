@@ -70,7 +70,7 @@ class House:
         for name, program in (("einlass", EINLASS), ("einlassctl", CONTROL)):
             (folder / "bin" / name).symlink_to(program)
         for kind in HELPERS:
-            (folder / f"bin/{kind}-credential-einlass").symlink_to(CONTROL)
+            (folder / f"bin/{kind}-credential-einlass").symlink_to(EINLASS)
         browser = folder / "bin/xdg-open"
         browser.write_text('#!/bin/sh\nexec curl -sSL -o /dev/null "$1"\n')
         browser.chmod(0o700)

@@ -54,7 +54,7 @@ def test_programs_pages_and_completions_are_installed(prefix):
     code = subprocess.run([prefix / "bin/einlassctl", "--version"], capture_output=True)
     assert code.returncode == 0
     for kind in HELPERS:
-        assert os.readlink(prefix / f"bin/{kind}-credential-einlass") == "einlassctl"
+        assert os.readlink(prefix / f"bin/{kind}-credential-einlass") == "einlass"
     shown = subprocess.run(["git-credential-einlass", "capability"], env={"PATH": f"{prefix}/bin"}, capture_output=True, text=True)
     assert shown.stdout == "version 0\ncapability authtype\n"
     pages = {path.name.removesuffix(".1.gz") for path in (prefix / "share/man/man1").iterdir()}
@@ -291,7 +291,7 @@ def test_the_archive_works_in_any_folder(packages, tmp_path):
     (folder,) = tmp_path.iterdir()
     folder = folder.rename(tmp_path / "moved")
     assert (folder / "bin/einlass-sandbox").is_file()
-    assert os.readlink(folder / "bin/git-credential-einlass") == "einlassctl"
+    assert os.readlink(folder / "bin/git-credential-einlass") == "einlass"
     try_out(folder, tmp_path / "home")
 
 

@@ -1,3 +1,4 @@
+internal import EinlassHelpers
 internal import EinlassJSON
 internal import EinlassSystem
 

@@ -1,3 +1,4 @@
+internal import EinlassHelpers
 internal import EinlassJSON
 
 /// The checks of the servers of the person's own. Each is connected to, and gets no request.

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import EinlassHelpers
 internal import EinlassJSON
 
 /// `einlassctl prompter`: shows a prompt of einlass on the controlling terminal.

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import EinlassHelpers
 internal import EinlassJSON
 internal import EinlassSystem
 internal import Glibc
@@ -59,6 +60,14 @@ struct TokenCommand: ServerCommand {
   enum Form: EnumerableFlag {
     case header, curl, idToken
 
+    var inside: TokenQuestion.Form {
+      switch self {
+      case .header: .header
+      case .curl: .curl
+      case .idToken: .idToken
+      }
+    }
+
     static func help(for value: Form) -> ArgumentHelp? {
       switch value {
       case .header: "Print an HTTP header: Authorization: Bearer …"
@@ -82,21 +91,12 @@ struct TokenCommand: ServerCommand {
   var signsIn: Bool { signIn && !server.noInput }
 
   func run(with console: Console) throws(Failure) {
-    var needs = TokenNeeds(
-      scopes: scopes, resource: resource, minValidity: minValidity?.count, refreshes: refresh)
-    needs.wantsIDToken = form == .idToken
-    needs.takesSession = form == nil
-    let token = try console.token(of: console.target(what), needs)
-    try console.report(token.json, [printed(token)])
-  }
-
-  private func printed(_ token: Token) -> String {
-    switch form {
-    case nil: token.text
-    case .header: "Authorization: \(token.authorization)"
-    case .curl: "oauth2-bearer = \(JSONValue.string(token.text).text)"
-    case .idToken: token.idToken ?? ""
-    }
+    var needs = TokenNeeds()
+    needs.scopes = scopes
+    needs.resource = resource
+    needs.minValidity = minValidity?.count
+    needs.refreshes = refresh
+    try TokenQuestion(what, needs, as: form?.inside).run(with: console)
   }
 }
 

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import EinlassHelpers
 internal import EinlassJSON
 internal import EinlassSystem
 
@@ -38,7 +39,7 @@ struct DockerSetup: SetupCommand {
           "docker looks helpers up by host and port, so it would never ask for \(registry).",
           NextStep("Name the host and the port alone."))
       }
-      let address = try DockerCredential.address(of: registry, console)
+      let address = try DockerProtocol.address(of: registry, console)
       let found = try console.resolution(of: ["address": .string(address)])
       let provider = found["provider"]?.string ?? ""
       if !providers.contains(provider) { providers.append(provider) }

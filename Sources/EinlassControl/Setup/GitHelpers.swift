@@ -1,3 +1,5 @@
+internal import EinlassHelpers
+
 /// The helpers that git asks for a host, as its settings name them (gitcredentials(7)).
 enum GitHelpers {
   /// Returns a helper besides einlass that git tells the tokens for a setting's host. Its setting

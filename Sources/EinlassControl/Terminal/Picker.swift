@@ -1,3 +1,5 @@
+internal import EinlassHelpers
+
 /// A list with one current row, selected by arrow keys, by row number or by a part of the row's
 /// text.
 struct Picker {

@@ -1,3 +1,5 @@
+internal import EinlassHelpers
+
 /// Rows under headings, fitted to a width.
 struct Table {
   /// A cell. Its text is cleaned for a terminal.

@@ -26,7 +26,7 @@ def home(stores, configuration):
                           ("gh/hosts.yml", "github.com:\n    oauth_token: gho_0\n    user: ada\n    git_protocol: https\n")):
         (folder / name).write_text(content)
         (folder / name).chmod(0o600)
-    (folder / "bin/git-credential-einlass").symlink_to(CONTROL)
+    (folder / "bin/git-credential-einlass").symlink_to(EINLASS)
     return {"HOME": str(folder), "PATH": f"{folder}/bin:{os.environ['PATH']}", "GH_CONFIG_DIR": str(folder / "gh"),
             "EINLASS": EINLASS}
 

@@ -1,12 +1,12 @@
-internal import EinlassJSON
+package import EinlassJSON
 internal import EinlassRPC
-internal import EinlassSystem
+package import EinlassSystem
 
 /// The JSON-RPC connection to einlass: a child process, or for a prompter the parent process. Sends
 /// one request at a time and handles notifications while it waits for the answer.
-final class Conversation {
+package final class Conversation {
   /// The event that ended a wait.
-  enum Event {
+  package enum Event {
     case answer
     case notification(String, JSONObject)
     /// The descriptor passed as `terminal` is readable.
@@ -19,8 +19,10 @@ final class Conversation {
   }
 
   private let path: String
-  /// `nil` if einlass is the parent process.
+  /// `nil` if einlass is this process or the parent process.
   private let child: ChildProcess?
+  /// einlass's input, if it is no child process.
+  private var outgoing: Descriptor?
   private let incoming: Descriptor
   private let signals: SignalDescriptor
   private var framer = LineFramer()
@@ -35,17 +37,17 @@ final class Conversation {
   private var isLate = false
   /// Ids of closed prompts. They are kept, because a prompt nested in another one may have consumed
   /// the `prompt.closed` notification of the outer one.
-  private(set) var closedPrompts: Set<String> = []
+  package private(set) var closedPrompts: Set<String> = []
 
   /// Handles a notification that arrives during a request.
-  var onNotification: (String, JSONObject) throws(Failure) -> Void = { _, _ in }
+  package var onNotification: (String, JSONObject) throws(Failure) -> Void = { _, _ in }
 
   /// The einlass of `startEarly`, until a conversation takes it.
   private static let early = Lock<ChildProcess?>(nil)
 
   /// Starts einlass before the command line is parsed, because each takes about 2.5 ms. Only for a
   /// quiet einlass without options; the next such conversation takes it.
-  static func startEarly() {
+  package static func startEarly() {
     guard let path = try? ServerLocation.find(nil) else { return }
     early.withLock { $0 = try? ChildProcess(path, [], isQuiet: true) }
   }
@@ -53,19 +55,19 @@ final class Conversation {
   /// Starts einlass.
   ///
   /// - Parameter isQuiet: leaves the log of einlass out, unless the options ask for it.
-  init(_ options: ServerOptions, isQuiet: Bool = false) throws(Failure) {
-    path = try ServerLocation.find(options.einlass)
+  package init(_ choice: ServerChoice, isQuiet: Bool = false) throws(Failure) {
+    path = try ServerLocation.find(choice.path)
     do throws(SystemError) {
       signals = try SignalDescriptor()
       let early = Self.early.withLock { $0.take() }
-      let takesEarly = isQuiet && options.forServer.isEmpty && options.einlass == nil
+      let takesEarly = isQuiet && choice.arguments.isEmpty && choice.path == nil
       let child: ChildProcess
       if let early, takesEarly {
         child = early
       } else {
         child = try ChildProcess(
-          path, options.forServer, keeping: options.descriptors,
-          isQuiet: isQuiet && options.logLevel == nil)
+          path, choice.arguments, keeping: choice.descriptors,
+          isQuiet: isQuiet && !choice.showsLog)
       }
       incoming = try Descriptor.duplicate(child.output.number)
       self.child = child
@@ -75,20 +77,38 @@ final class Conversation {
   }
 
   /// Speaks to the parent process on standard input and output.
-  init(toParent: Void) throws(Failure) {
+  package init(toParent: Void) throws(Failure) {
     path = "einlass"
     child = nil
     do throws(SystemError) {
       signals = try SignalDescriptor()
       incoming = try Descriptor.duplicate(0)
+      outgoing = try Descriptor.duplicate(1)
     } catch { throw .unusable("Standard input cannot be read: \(error.explanation).") }
+  }
+
+  /// Speaks to a server in this process.
+  package init(inside server: ServerInside) throws(Failure) {
+    path = "einlass"
+    child = nil
+    let streams: StandardStreams
+    do throws(SystemError) {
+      // Before the thread of the server, which inherits the blocked signals.
+      signals = try SignalDescriptor()
+      let (input, output) = (try Descriptor.pipe(), try Descriptor.pipe())
+      incoming = Descriptor(owning: output.reading)
+      outgoing = Descriptor(owning: input.writing)
+      streams = StandardStreams(
+        input: Descriptor(owning: input.reading), output: Descriptor(owning: output.writing))
+    } catch { throw .notStarted(error) }
+    try server.start(streams)
   }
 
   /// Returns the result of a method. Ctrl-C cancels the request; a second Ctrl-C stops waiting for
   /// its answer.
   ///
   /// - Parameter patience: time limit for the answer in milliseconds; `nil` waits without limit.
-  func request(
+  package func request(
     _ method: String, _ params: JSONObject = JSONObject(), patience: Int? = nil
   ) throws(Failure) -> JSONObject {
     let id = try send(method, params)
@@ -124,7 +144,7 @@ final class Conversation {
   }
 
   /// Waits for the next event, including input on `terminal`.
-  func next(typing terminal: Int32 = -1, by deadline: Deadline? = nil) -> Event {
+  package func next(typing terminal: Int32 = -1, by deadline: Deadline? = nil) -> Event {
     while true {
       if isForeign { return .silent }
       if !messages.isEmpty { return event(of: messages.removeFirst()) }
@@ -146,7 +166,7 @@ final class Conversation {
   }
 
   /// Writes a text. Throws `.cancelled` on Ctrl-C if the reader has stopped reading.
-  func show(_ text: String, on output: borrowing TextOutput) throws(Failure) {
+  package func show(_ text: String, on output: borrowing TextOutput) throws(Failure) {
     do throws(Failure) { try output.write(text, unlessReadable: signals.number) } catch {
       if case .cancelled = error { _ = signals.next() }
       throw error
@@ -155,7 +175,7 @@ final class Conversation {
 
   /// Reads a descriptor to its end. Returns `nil` if the content exceeds the limit or cannot be
   /// read. Ctrl-C ends the wait.
-  func contents(of number: Int32, limitBytes: Int) throws(Failure) -> [UInt8]? {
+  package func contents(of number: Int32, limitBytes: Int) throws(Failure) -> [UInt8]? {
     guard let input = try? Descriptor.duplicate(number) else { return nil }
     var bytes: [UInt8] = []
     var part = [UInt8](repeating: 0, count: 1 << 16)
@@ -177,15 +197,16 @@ final class Conversation {
   }
 
   /// Closes einlass's input and does not wait for its exit.
-  func leave() {
+  package func leave() {
     onNotification = { _, _ in }
+    outgoing = nil
     child?.closeInput()
     child?.leave()
   }
 
   /// Closes einlass's input and waits at most 5 seconds for its exit. A slower einlass finishes its
   /// writes on its own.
-  func end() {
+  package func end() {
     // The handler retains the `Person` and its `Terminal`, and only the terminal's deinit restores
     // the terminal's mode.
     onNotification = { _, _ in }
@@ -220,11 +241,7 @@ final class Conversation {
   /// Ignores write errors, because a process that has ended also closes its output.
   private func write(_ message: JSONValue) {
     let line = message.bytes() + [UInt8(ascii: "\n")]
-    guard let child else {
-      _ = try? Descriptor.duplicate(1).writeAll(line)
-      return
-    }
-    _ = child.write(line)
+    if let child { _ = child.write(line) } else { try? outgoing?.writeAll(line) }
   }
 
   private func readOutput() {

@@ -1,9 +1,9 @@
-internal import EinlassJSON
+package import EinlassJSON
 
 extension JSONValue {
   /// The value as plain text: lists with commas, strings without quotes. Not cleaned for a
   /// terminal.
-  var plain: String {
+  package var plain: String {
     switch self {
     case .string(let text): text
     case .bool(let value): value ? "yes" : "no"
@@ -16,7 +16,7 @@ extension JSONValue {
 
 extension JSONValue {
   /// The value as JSON for people: one member or element for each line, indented by two spaces.
-  func indented(by depth: Int = 0) -> String {
+  package func indented(by depth: Int = 0) -> String {
     let margin = String(repeating: "  ", count: depth + 1)
     let end = "\n" + String(repeating: "  ", count: depth)
     switch self {

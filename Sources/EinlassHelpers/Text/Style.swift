@@ -1,9 +1,9 @@
 internal import EinlassSystem
 
 /// The colours of text on an output, or none.
-struct Style {
+package struct Style {
   /// The meaning of a text. The raw value is a parameter of SGR (ECMA-48 8.3.117).
-  enum Tint: String {
+  package enum Tint: String {
     case heading = "1"
     case good = "32"
     case warning = "33"
@@ -11,19 +11,19 @@ struct Style {
     case faint = "2"
   }
 
-  var isColoured: Bool
+  package var isColoured: Bool
 
   /// Chooses colours for a terminal, unless `NO_COLOR` is set or the terminal is dumb.
-  init(for descriptor: Int32) {
+  package init(for descriptor: Int32) {
     isColoured =
       Terminal.isTerminal(descriptor) && Environment.value("NO_COLOR") == nil
       && Environment.value("TERM") != "dumb"
   }
 
-  init(isColoured: Bool) { self.isColoured = isColoured }
+  package init(isColoured: Bool) { self.isColoured = isColoured }
 
   /// Returns the text in this tint.
-  func tinted(_ text: String, _ tint: Tint?) -> String {
+  package func tinted(_ text: String, _ tint: Tint?) -> String {
     guard isColoured, let tint, !text.isEmpty else { return text }
     return "\u{1B}[\(tint.rawValue)m\(text)\u{1B}[0m"
   }

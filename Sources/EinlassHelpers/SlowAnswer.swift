@@ -5,23 +5,23 @@ internal import EinlassSystem
 ///
 /// docker, kubectl, uv and others run their helper up to four times for one command. If each run
 /// waited as long as the first one, the command would seem to hang.
-struct SlowAnswer {
+package struct SlowAnswer {
   /// The time limit of a helper, in milliseconds. The programs wait ten seconds at most.
-  static let usualLimit = 5_500
+  package static let usualLimit = 5_500
   /// The time limit while a failure is remembered.
-  static let shortLimit = 1_200
+  package static let shortLimit = 1_200
   private static let memoryMilliseconds = 20_000
   /// A failure that took longer is remembered.
   private static let slowMilliseconds = 1_500
 
   /// The line of the remembered failure; `nil` if there is none.
-  let line: String?
+  package let line: String?
 
   /// The limit for this helper.
-  var limit: Int { line == nil ? Self.usualLimit : Self.shortLimit }
+  package var limit: Int { line == nil ? Self.usualLimit : Self.shortLimit }
 
   /// Reads the file, if a helper needs it.
-  init(isNeeded: Bool) {
+  package init(isNeeded: Bool) {
     guard isNeeded, let path = Self.path, FileStatus.at(path) != nil,
       let bytes = try? PersonalFile.read(path, others: .mayNothing, limitBytes: 1 << 14),
       let json = try? JSONReader.read(bytes), let until = json["until"]?.int64,
@@ -35,7 +35,7 @@ struct SlowAnswer {
   }
 
   /// Remembers a line, if the failure took long.
-  static func note(_ line: String, after milliseconds: Int) {
+  package static func note(_ line: String, after milliseconds: Int) {
     guard milliseconds > slowMilliseconds, let path else { return }
     let until = Deadline(milliseconds: memoryMilliseconds).monotonicMilliseconds
     let json: JSONValue = ["until": JSONValue(until), "line": .string(line)]

@@ -1,5 +1,5 @@
 /// Returns the UTC day of a time in Unix seconds: `2026-11-21`.
-func day(_ seconds: Int64) -> String {
+package func day(_ seconds: Int64) -> String {
   let days = seconds / 86_400 - (seconds % 86_400 < 0 ? 1 : 0)
   // Howard Hinnant's civil_from_days. Its years start in March, so that the leap day is the last
   // day.
@@ -17,7 +17,7 @@ func day(_ seconds: Int64) -> String {
 
 /// Returns the beginning of a UTC day like `2026-11-21` in Unix seconds; `nil` if the text is not a
 /// day of the calendar.
-func startOfDay(_ text: String) -> Int64? {
+package func startOfDay(_ text: String) -> Int64? {
   let parts = text.split(separator: "-", omittingEmptySubsequences: false).map { Int64($0) }
   guard parts.count == 3, let year = parts[0], let month = parts[1], let dayOfMonth = parts[2],
     (1970...9999).contains(year), (1...12).contains(month), (1...31).contains(dayOfMonth)
@@ -32,13 +32,13 @@ func startOfDay(_ text: String) -> Int64? {
 }
 
 /// Returns the UTC minute of a time in Unix seconds: `2026-11-21 09:30`.
-func minute(_ seconds: Int64) -> String {
+package func minute(_ seconds: Int64) -> String {
   let ofDay = (seconds % 86_400 + 86_400) % 86_400
   return "\(day(seconds)) \(twoDigits(ofDay / 3_600)):\(twoDigits(ofDay / 60 % 60))"
 }
 
 /// Returns a time in Unix seconds as UTC: `2026-11-21T09:30:05Z`. RFC 3339.
-func timestamp(_ seconds: Int64) -> String {
+package func timestamp(_ seconds: Int64) -> String {
   let minute = minute(seconds)
   return
     "\(minute.prefix(10))T\(minute.suffix(5)):\(twoDigits((seconds % 60 + 60) % 60))Z"

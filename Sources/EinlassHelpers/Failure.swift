@@ -1,7 +1,8 @@
-internal import EinlassJSON
+package import EinlassJSON
+package import EinlassSystem
 
 /// The reason for an exit code other than 0.
-enum Failure: Error {
+package enum Failure: Error {
   /// einlass answered with an error.
   case refused(Refusal)
   /// A value that the person gave cannot be used: a sentence, and the next step.
@@ -17,15 +18,20 @@ enum Failure: Error {
   /// The command ran and printed its result, and the result reports a problem.
   case badNews
 
+  /// The system lacks something that einlass needs at its start.
+  package static func notStarted(_ error: SystemError) -> Failure {
+    .noServer("einlass can't be started: \(error.explanation).")
+  }
+
   /// Exit code for faults of this program or of the machine (EX_SOFTWARE of sysexits.h).
-  static let internalCode: Int32 = 70
+  package static let internalCode: Int32 = 70
   /// Exit code for a wrong command line (EX_USAGE of sysexits.h).
-  static let usageCode: Int32 = 64
+  package static let usageCode: Int32 = 64
   /// Exit code for a machine that is set up in a way that cannot serve (EX_CONFIG of sysexits.h).
-  static let configurationCode: Int32 = 78
+  package static let configurationCode: Int32 = 78
 
   /// The exit code of the process.
-  var exitCode: Int32 {
+  package var exitCode: Int32 {
     switch self {
     case .refused, .unusable, .cancelled, .outputLost, .badNews: 1
     case .usage: Self.usageCode
@@ -36,7 +42,7 @@ enum Failure: Error {
 
   /// The error object for `--json`, in the shape of einlass's errors. `nil` for `badNews`, because
   /// the result is already printed, and for `outputLost`.
-  var json: JSONValue? {
+  package var json: JSONValue? {
     switch self {
     case .refused(let refusal): refusal.json
     case .unusable(let sentence, _): Self.json("unusable", sentence)
@@ -52,7 +58,7 @@ enum Failure: Error {
   }
 
   /// Returns the failure with this application as the refused one.
-  func asked(by application: String?) -> Failure {
+  package func asked(by application: String?) -> Failure {
     guard case .refused(var refusal) = self, let application else { return self }
     refusal.application = application
     return .refused(refusal)
@@ -60,29 +66,29 @@ enum Failure: Error {
 }
 
 /// An error answered by einlass (protocol/README.md, "Errors").
-struct Refusal {
-  var code: Int64
-  var message: String
-  var data: JSONObject
+package struct Refusal {
+  package var code: Int64
+  package var message: String
+  package var data: JSONObject
   /// The name of the refused application.
-  var application = "einlassctl"
+  package var application = "einlassctl"
   /// The account's name as the command shows it; `nil` if the command knows only the id.
-  var account: String?
+  package var account: String?
   /// A next step of the command, in place of the one derived from the error.
-  var ownStep: NextStep?
+  package var ownStep: NextStep?
 
   /// Reads the error object of an answer.
-  init(_ error: JSONValue) {
+  package init(_ error: JSONValue) {
     code = error["code"]?.int64 ?? 0
     message = error["message"]?.string ?? "einlass answered with an error."
     data = error["data"]?.object ?? JSONObject()
   }
 
   /// The machine-readable reason; `internal` if the error has none.
-  var reason: String { data["reason"]?.string ?? "internal" }
+  package var reason: String { data["reason"]?.string ?? "internal" }
 
   /// The error object for `--json`.
-  var json: JSONValue {
+  package var json: JSONValue {
     ["code": JSONValue(code), "message": .string(message), "data": .object(data)]
   }
 }

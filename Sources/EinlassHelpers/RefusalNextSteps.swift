@@ -1,9 +1,9 @@
-internal import EinlassJSON
+package import EinlassJSON
 
-extension Console {
+extension Client {
   /// Returns the refusal for an error object. Its next step is a sign-in if the provider has a flow
   /// for that, even when this command has no terminal.
-  func refusal(
+  package func refusal(
     _ error: JSONValue, at provider: String, _ account: Account?
   ) throws(Failure) -> Refusal {
     var refusal = Refusal(error)
@@ -22,9 +22,9 @@ extension Console {
   }
 }
 
-extension Console {
+extension Client {
   /// Returns the provider's flow kinds; none for an unknown provider.
-  func flowKinds(of provider: String) throws(Failure) -> [JSONValue] {
+  package func flowKinds(of provider: String) throws(Failure) -> [JSONValue] {
     try list("providers.list", "providers")
       .first { sameBytes($0["id"]?.string ?? "", provider) }?["flowKinds"]?.array ?? []
   }
@@ -32,7 +32,7 @@ extension Console {
 
 extension Refusal {
   /// The next steps as commands of this program; none if the message already says them.
-  var nextSteps: [NextStep] {
+  package var nextSteps: [NextStep] {
     let advice: String? =
       switch data["advice"]?.string {
       case "checkClock": "Check this machine's clock."
@@ -135,7 +135,9 @@ extension Refusal {
       "clientId": "client id", "clientSecret": "client secret", "redirect": "redirect address",
       "privateKey": "private key", "certificate": "certificate",
     ]
-    let parts = (data["detail"]?.string ?? "").split(separator: ", ").map { String($0) }
+    let parts = (data["detail"]?.string ?? "").split(separator: ",").map { name in
+      String(name.first == " " ? name.dropFirst() : name)
+    }
     return parts.isEmpty ? "client id" : parts.map { names[$0] ?? $0 }.joined(separator: " and ")
   }
 

@@ -1,23 +1,23 @@
-internal import EinlassJSON
+package import EinlassJSON
 
 /// A token for a program, with the account and the form in which a service takes it.
-struct Token {
+package struct Token {
   /// The `Credential` of the protocol, of type oauth2 or session.
-  var credential: JSONValue
-  var target: TokenTarget
+  package var credential: JSONValue
+  package var target: TokenTarget
 
   /// The access token; the id of a session, or its cookies in the format of a Netscape cookie file.
-  var text: String {
+  package var text: String {
     ["token", "sessionId", "cookies"].lazy.compactMap { credential[$0]?.string }.first ?? ""
   }
   /// Unix seconds; `nil` if unknown.
-  var expiresAt: Int64? { credential["expiresAt"]?.int64 }
-  var idToken: String? { credential["idToken"]?.string }
+  package var expiresAt: Int64? { credential["expiresAt"]?.int64 }
+  package var idToken: String? { credential["idToken"]?.string }
   /// Unix seconds; `nil` if unknown.
-  var idTokenExpiresAt: Int64? { credential["idTokenExpiresAt"]?.int64 }
+  package var idTokenExpiresAt: Int64? { credential["idTokenExpiresAt"]?.int64 }
 
   /// The reason why a program cannot send this token; `nil` if it can.
-  func fault(_ needs: TokenNeeds) -> String? {
+  package func fault(_ needs: TokenNeeds) -> String? {
     guard !isSession else {
       return needs.takesSession
         ? nil
@@ -40,10 +40,10 @@ struct Token {
   private var isSession: Bool { credential["type"]?.string == "session" }
 
   /// The value of an `Authorization` header. RFC 6750 section 2.1.
-  var authorization: String { "Bearer \(text)" }
+  package var authorization: String { "Bearer \(text)" }
 
   /// The token with its account, for `--json`.
-  var json: JSONValue {
+  package var json: JSONValue {
     if isSession, var session = credential.object {
       session["account"] = .string(target.account)
       return .object(session)
@@ -60,31 +60,33 @@ struct Token {
 }
 
 /// The account that a token is taken from.
-struct TokenTarget {
+package struct TokenTarget {
   /// The account's id.
-  var account: String
-  var provider: String?
+  package var account: String
+  package var provider: String?
   /// The user name that the service wants beside the token.
-  var username: String?
+  package var username: String?
   /// Whether the service prefers the token as the password of the user name.
-  var isPassword = false
-  var scopes: [String] = []
-  var resource: String?
+  package var isPassword = false
+  package var scopes: [String] = []
+  package var resource: String?
   /// The address of the service, as it was named; `nil` for a target by its account or provider.
-  var address: String?
+  package var address: String?
 }
 
 /// The required properties of a token.
-struct TokenNeeds {
-  var scopes: [String] = []
+package struct TokenNeeds {
+  package var scopes: [String] = []
   /// The protected resource; `nil` for the one of the target.
-  var resource: String?
+  package var resource: String?
   /// Seconds; `nil` for einlass's default.
-  var minValidity: Int64?
+  package var minValidity: Int64?
   /// Whether to ask the provider for a new token even if the stored one is good.
-  var refreshes = false
+  package var refreshes = false
   /// Whether the id_token is wanted. It may end before the access token.
-  var wantsIDToken = false
+  package var wantsIDToken = false
   /// Whether the session of an account without a token serves too.
-  var takesSession = false
+  package var takesSession = false
+
+  package init() {}
 }

@@ -1,7 +1,7 @@
 internal import EinlassJSON
 
 /// A request of git to a credential helper: lines `key=value` (gitcredentials(7)).
-struct GitInput {
+package struct GitInput {
   private var values: [String: String] = [:]
   /// The numbers of the lines, from 1, by their keys.
   private var lines: [String: Int] = [:]
@@ -10,11 +10,11 @@ struct GitInput {
   /// The values of `wwwauth[]`: the challenges of the server.
   private(set) var challenges: [String] = []
 
-  subscript(_ key: String) -> String? { values[key] }
+  package subscript(_ key: String) -> String? { values[key] }
 
   /// Parses the lines up to a blank line or the end. Refuses NUL, CR and a repeated key, because a
   /// helper and git could read such lines differently.
-  init(_ bytes: [UInt8]) throws(Failure) {
+  package init(_ bytes: [UInt8]) throws(Failure) {
     let rows = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     for (index, row) in rows.enumerated() {
       guard !row.isEmpty else { return }
@@ -42,7 +42,7 @@ struct GitInput {
   }
 
   /// Returns the address of the request. Throws for a host that could name another place.
-  func address() throws(Failure) -> String {
+  package func address() throws(Failure) -> String {
     guard let scheme = values["protocol"], let host = values["host"], !host.isEmpty else {
       throw .unusable("The input names no protocol and host.")
     }
@@ -67,9 +67,11 @@ struct GitInput {
 
   /// The software of the server, if a challenge names one that einlass can be told about by the
   /// server's address.
-  var software: String? {
+  package var software: String? {
     ["Gitea", "Forgejo", "GitLab"].first { name in
-      challenges.contains { $0.lowercased().contains("realm=\"\(name.lowercased())") }
+      challenges.contains {
+        !$0.lowercased().places(of: "realm=\"\(name.lowercased())").isEmpty
+      }
     }
   }
 

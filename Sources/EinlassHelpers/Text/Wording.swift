@@ -1,8 +1,8 @@
-internal import EinlassJSON
+package import EinlassJSON
 
 /// Returns a message of einlass in the words of this command line: options and commands in place of
 /// parameters and methods.
-func worded(_ sentence: String) -> String {
+package func worded(_ sentence: String) -> String {
   var text = sentence
   let opening = "The parameter "
   if sentence.hasPrefix("\(opening)/") {
@@ -44,8 +44,14 @@ private let phrases = [
 ]
 
 extension String {
+  /// Returns the offsets in bytes at which a text begins.
+  package func places(of text: String) -> [Int] {
+    let (bytes, pattern) = (Array(utf8), Array(text.utf8))
+    return bytes.indices.filter { bytes[$0...].starts(with: pattern) }
+  }
+
   /// Replaces byte sequences, not characters. `inPlaceOf` must not be empty.
-  func putting(_ new: String, inPlaceOf old: String) -> String {
+  package func putting(_ new: String, inPlaceOf old: String) -> String {
     let (bytes, pattern) = (Array(utf8), Array(old.utf8))
     var result: [UInt8] = []
     var index = 0
@@ -63,7 +69,7 @@ extension String {
 }
 
 /// Returns a number with its noun: `1 account`, `2 accounts`.
-func counted(_ number: JSONValue?, _ one: String, _ several: String? = nil) -> String {
+package func counted(_ number: JSONValue?, _ one: String, _ several: String? = nil) -> String {
   let count = number?.int64 ?? 0
   return "\(count) \(count == 1 ? one : several ?? "\(one)s")"
 }

@@ -1,35 +1,35 @@
 internal import EinlassJSON
 
 /// Advice after a problem.
-struct NextStep: Equatable {
+package struct NextStep: Equatable {
   /// A sentence, or its beginning if a command follows.
-  var text: String
+  package var text: String
   /// The arguments of the `einlassctl` command behind the text; empty if there is none.
-  var command: [String]
+  package var command: [String]
 
-  init(_ text: String, _ command: String...) { self.init(text, command) }
+  package init(_ text: String, _ command: String...) { self.init(text, command) }
 
-  init(_ text: String, _ command: [String]) {
+  package init(_ text: String, _ command: [String]) {
     self.text = text
     self.command = command
   }
 
   /// The step for a store key that does not open.
-  static let openingTheStore = NextStep(
+  package static let openingTheStore = NextStep(
     "Provide the key or passphrase of this store. Its key slots:", "store", "slots")
 
   /// The step for a key that a program prints, if the configuration file does not name the program.
-  static let namingTheProgram = NextStep(
+  package static let namingTheProgram = NextStep(
     #"Add the program to that file, such as "keyCommand": ["/usr/bin/pass", "show", "einlass"]. Its place:"#,
     "doctor")
 
   /// The step for a store on a file system that other machines may have.
-  static let localDisk = NextStep(
+  package static let localDisk = NextStep(
     "Move it to a disk of this machine, and name it with --store. Programs in containers mount its folder from there, or get the pipe to einlass forwarded."
   )
 
   /// Returns the step for a store key that does not open. Some messages already contain the remedy.
-  static func opening(_ message: String) -> NextStep {
+  package static func opening(_ message: String) -> NextStep {
     if message.hasSuffix("start afresh.") {
       return NextStep("If the key file is elsewhere, name it with --key-file.")
     }
@@ -37,26 +37,27 @@ struct NextStep: Equatable {
       return NextStep("Run it in a terminal, then correct keyCommand in the configuration file.")
     }
     if isAboutUnnamedProgram(message) { return namingTheProgram }
-    guard message.hasSuffix("'"), let command = message.split(separator: ": ").last,
-      command.hasPrefix("chmod ")
-    else { return openingTheStore }
+    guard message.hasSuffix("'"), let start = message.places(of: ": chmod ").last else {
+      return openingTheStore
+    }
+    let command = String(decoding: Array(message.utf8)[(start + 2)...], as: UTF8.self)
     return NextStep("If nobody else had access, run this and start the command again: \(command)")
   }
 
   /// Whether a message misses the program that prints the key.
-  static func isAboutUnnamedProgram(_ message: String) -> Bool {
+  package static func isAboutUnnamedProgram(_ message: String) -> Bool {
     message.hasSuffix("ame it as keyCommand in the configuration file.")
   }
 
   /// Returns the step as one line, with the command ready to be copied.
-  func line(repeating options: [String]) -> String {
+  package func line(repeating options: [String]) -> String {
     command.isEmpty
       ? text : "\(text) \((["einlassctl"] + command + options).map(quoted).joined(separator: " "))"
   }
 }
 
 /// Returns a word quoted for a shell and cleaned for a terminal.
-func quoted(_ word: String) -> String {
+package func quoted(_ word: String) -> String {
   let isPlain = word.utf8.allSatisfy { byte in
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -70,7 +71,7 @@ func quoted(_ word: String) -> String {
 }
 
 /// Returns a text as one word for a POSIX shell, which expands nothing in it.
-func shellWord(_ text: String) -> String {
+package func shellWord(_ text: String) -> String {
   let parts = text.split(separator: "'", omittingEmptySubsequences: false)
   return "'\(parts.joined(separator: #"'\''"#))'"
 }
@@ -79,7 +80,7 @@ extension Failure {
   /// Returns the lines for standard error; none if everything is already printed.
   ///
   /// - Parameter options: the options that a suggested command repeats.
-  func lines(repeating options: [String], _ style: Style) -> [String] {
+  package func lines(repeating options: [String], _ style: Style) -> [String] {
     switch self {
     case .refused(let refusal):
       let words = refusal.serverErrorText.map { ["   they: \(clean($0))"] } ?? []
@@ -96,7 +97,7 @@ extension Failure {
 
   /// Returns the failure as one line for the log of another program: the problem, then the command
   /// that mends it.
-  func line(repeating options: [String]) -> String {
+  package func line(repeating options: [String]) -> String {
     let (sentence, step): (String, NextStep?) =
       switch self {
       case .refused(let refusal): (worded(refusal.message), refusal.nextSteps.last)

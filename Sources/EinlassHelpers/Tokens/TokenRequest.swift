@@ -1,12 +1,12 @@
-internal import EinlassJSON
+package import EinlassJSON
 internal import EinlassSystem
 
 /// The way from a name on the command line to a token.
-extension Console {
+extension Client {
   /// Returns the account that this text names: `provider/username`, an account's id, a provider
   /// with one usable account, or an address.
-  func target(_ name: String) throws(Failure) -> TokenTarget {
-    guard !name.contains("://") else { return try target(["address": .string(name)]) }
+  package func target(_ name: String) throws(Failure) -> TokenTarget {
+    guard name.places(of: "://").isEmpty else { return try target(["address": .string(name)]) }
     if name.hasPrefix("a_") { return TokenTarget(account: name) }
     if let slash = name.utf8.firstIndex(of: UInt8(ascii: "/")) {
       let username = name[name.utf8.index(after: slash)...]
@@ -24,7 +24,7 @@ extension Console {
   }
 
   /// Whether a provider or a service is known for this address.
-  func serves(_ address: String) throws(Failure) -> Bool {
+  package func serves(_ address: String) throws(Failure) -> Bool {
     do throws(Failure) {
       _ = try call("services.resolve", ["address": .string(address)])
       return true
@@ -33,7 +33,7 @@ extension Console {
 
   /// Returns the account of a request to `services.resolve`. With `signsIn`, the person is asked for
   /// access, for the account and for a sign-in.
-  func target(_ place: JSONObject) throws(Failure) -> TokenTarget {
+  package func target(_ place: JSONObject) throws(Failure) -> TokenTarget {
     var place = place
     place["folder"] = Program.workingDirectory.map(JSONValue.string)
     let resolution = try resolution(of: place)
@@ -45,7 +45,7 @@ extension Console {
     target.resource = resolution["resource"]?.string
     target.address = place["address"]?.string
     guard let error = resolution["error"] else { return target }
-    guard signsIn, Refusal(error).reason != "unknownAccount" else {
+    guard session.signsIn, Refusal(error).reason != "unknownAccount" else {
       throw try refused(error, at: provider)
     }
     let params = JSONObject(present: [
@@ -62,7 +62,7 @@ extension Console {
 
   /// Returns the answer of `services.resolve`. The refusal of an address names the command that adds
   /// it, with the provider if the accounts are all of one.
-  func resolution(of place: JSONObject) throws(Failure) -> JSONObject {
+  package func resolution(of place: JSONObject) throws(Failure) -> JSONObject {
     do throws(Failure) { return try call("services.resolve", place) } catch {
       guard case .refused(var refusal) = error, refusal.data["detail"]?.string == "notServed",
         let address = place["address"]?.string
@@ -76,14 +76,14 @@ extension Console {
   }
 
   /// Returns a token of the account. With `signsIn`, the person signs in if that helps.
-  func token(of target: TokenTarget, _ needs: TokenNeeds) throws(Failure) -> Token {
+  package func token(of target: TokenTarget, _ needs: TokenNeeds) throws(Failure) -> Token {
     let token = Token(credential: try credential(of: target, needs), target: target)
     if let sentence = token.fault(needs) { throw .unusable(sentence) }
     return token
   }
 
   /// Reports that the service of the target has refused the token.
-  func reject(_ target: TokenTarget) throws(Failure) -> JSONObject {
+  package func reject(_ target: TokenTarget) throws(Failure) -> JSONObject {
     try call(
       "credentials.reject",
       JSONObject(present: [
@@ -94,7 +94,7 @@ extension Console {
 
   /// Lets the next request bring a new token, if it can be renewed. A program has forgotten its
   /// token, and no service has refused one.
-  func renewLater(_ target: TokenTarget) throws(Failure) {
+  package func renewLater(_ target: TokenTarget) throws(Failure) {
     _ = try call(
       "credentials.reject",
       JSONObject(present: [
@@ -120,7 +120,8 @@ extension Console {
     } catch .refused(let refusal) {
       let hint = refusal.data["hint"]
       // A person is not asked to sign in because one service has refused a token.
-      guard signsIn, refusal.reason != "throttled", hint?["method"]?.string == "accounts.signIn"
+      guard session.signsIn, refusal.reason != "throttled",
+        hint?["method"]?.string == "accounts.signIn"
       else {
         guard refusal.reason == "reloginNeeded", let resource = needs.resource ?? target.resource
         else { throw try refused(refusal.json, at: target.provider, scopes: scopes) }

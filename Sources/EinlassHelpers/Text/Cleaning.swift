@@ -1,8 +1,8 @@
-internal import EinlassJSON
+package import EinlassJSON
 
 /// Returns foreign text with U+FFFD in place of each character that could steer a terminal, hide
 /// text or reverse its direction.
-func clean(_ text: String) -> String {
+package func clean(_ text: String) -> String {
   guard text.unicodeScalars.contains(where: isUnprintable) else { return text }
   var cleaned = String.UnicodeScalarView()
   for scalar in text.unicodeScalars { cleaned.append(isUnprintable(scalar) ? "\u{FFFD}" : scalar) }
@@ -10,7 +10,7 @@ func clean(_ text: String) -> String {
 }
 
 /// Returns JSON with such characters written as escapes: the same value, safe on a terminal.
-func printable(_ json: JSONValue) -> String {
+package func printable(_ json: JSONValue) -> String {
   var printed = ""
   for scalar in json.text.unicodeScalars {
     if isUnprintable(scalar) {

@@ -1,0 +1,36 @@
+internal import EinlassJSON
+
+/// `einlassctl token`.
+package struct TokenQuestion: ProgramProtocol {
+  /// The forms of the output.
+  package enum Form: Sendable {
+    case header, curl, idToken
+  }
+
+  package static let program: String? = nil
+
+  /// The name of the account, or an address.
+  private let name: String
+  private let form: Form?
+  private var needs: TokenNeeds
+
+  package init(_ name: String, _ needs: TokenNeeds = TokenNeeds(), as form: Form? = nil) {
+    (self.name, self.form, self.needs) = (name, form, needs)
+    self.needs.wantsIDToken = form == .idToken
+    self.needs.takesSession = form == nil
+  }
+
+  package func run(with client: any Client) throws(Failure) {
+    let token = try client.token(of: client.target(name), needs)
+    try client.report(token.json, [printed(token)])
+  }
+
+  private func printed(_ token: Token) -> String {
+    switch form {
+    case nil: token.text
+    case .header: "Authorization: \(token.authorization)"
+    case .curl: "oauth2-bearer = \(JSONValue.string(token.text).text)"
+    case .idToken: token.idToken ?? ""
+    }
+  }
+}
