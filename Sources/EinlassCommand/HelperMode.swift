@@ -8,6 +8,10 @@ internal import Glibc
 enum HelperMode {
   /// Answers the question and returns the exit code.
   static func answer(_ question: any ProgramProtocol) -> Int32 {
+    // The number of a closed output would be given to another descriptor.
+    guard fcntl(STDOUT_FILENO, F_GETFD) >= 0 else {
+      return EinlassCommand.ExitCode.failed
+    }
     var code: Int32 = 0
     do throws(Failure) {
       let server = try HelperServer()
@@ -41,7 +45,11 @@ enum HelperMode {
   /// Goes on as einlassctl, which knows all options and any other einlass. Returns only if there is
   /// none.
   static func becomeControl(_ arguments: [String], _ words: ArraySlice<String>) {
-    guard let control = ServerLocation.installed("einlassctl") else { return }
+    guard !Hardening.hasRaisedPrivileges,
+      let control = ServerLocation.installed("einlassctl")
+    else { return }
+    // It speaks to this program then, and does not become it again.
+    if let own = Program.path { Environment.setDefault("EINLASS", own) }
     // A prompter shows the name under which a helper was started.
     let isNamed = UsualForm.words(ofHelper: arguments) != nil
     Program.become(control, isNamed ? arguments : ["einlassctl"] + words)

@@ -109,17 +109,13 @@ final class Wiring {
   func serveInside(
     _ streams: consuming StandardStreams, leavesWork: @escaping @Sendable () -> Void
   ) throws(SystemError) {
-    let renewals = parts.store.begunRenewals
     var parts = parts
     parts.store = parts.store.with(
       lease: { _ throws(Problem) in
         leavesWork()
         throw .left
       },
-      begunRenewals: BegunRenewals(begin: renewals.begin, end: renewals.end) {
-        if !renewals.all().isEmpty { leavesWork() }
-        return []
-      })
+      begunRenewals: BegunRenewals.none)
     parts.effects = parts.effects.with(send: { _ throws(Problem) in
       leavesWork()
       throw .left

@@ -34,12 +34,13 @@ package enum ServerLocation {
   }
 
   /// Returns the einlass that a command without options speaks to, if it was installed together with
-  /// this program: it lies in the same folder.
+  /// this program: it lies in the same folder and is no script.
   package static var beside: String? {
     guard let own = Program.path, let found = (try? find(nil)).flatMap(Program.resolved) else {
       return nil
     }
-    return found == SafeDirectory.split(own).parent + "/einlass" ? found : nil
+    guard found == SafeDirectory.split(own).parent + "/einlass" else { return nil }
+    return Program.isBinary(found) ? found : nil
   }
 
   /// The advice for an einlass that is missing or does not answer.

@@ -57,7 +57,7 @@ package final class Session: Client {
         "client": ["name": .string(application), "version": .string(version)],
         "processId": JSONValue(Int64(getpid())),
         "capabilities": ["prompts": JSONValue(prompts), "changes": false],
-      ], patience: 15_000)
+      ], patience: patience ?? 15_000)
     einlass.onNotification = { method, params throws(Failure) in
       if let sentence = sentence(about: method, params) { complain(sentence) }
     }
@@ -74,8 +74,6 @@ package final class Session: Client {
 
   /// Ends einlass.
   package func end() {
-    // There are renewals that other processes had begun. Each start of einlass finishes them.
-    if inside?.hasLeftWork() == true { try? leaveInside() }
     // Another program waits for the exit.
     if servesProgram { einlass.leave() } else { einlass.end() }
   }

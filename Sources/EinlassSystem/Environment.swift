@@ -7,4 +7,9 @@ public enum Environment {
     guard let value = unsafe getenv(name), unsafe value.pointee != 0 else { return nil }
     return unsafe String(cString: value)
   }
+
+  /// Sets the variable, unless it is set. Only before the process has other threads.
+  public static func setDefault(_ name: String, _ value: String) {
+    unsafe setenv(name, value, 0)
+  }
 }

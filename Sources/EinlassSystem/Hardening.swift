@@ -26,7 +26,7 @@ public enum Hardening {
   ///   may depend on a set-uid sandbox.
   public static func begin(opensBrowsers: Bool = false) throws(Refusal) {
     umask(0o077)
-    guard csystem_has_raised_privileges() == 0 else { throw .raisedPrivileges }
+    guard !hasRaisedPrivileges else { throw .raisedPrivileges }
     let result = csystem_set_dumpable(0)
     guard result == 0, !isDumpable else { throw .stillDumpable(result) }
     if !opensBrowsers {
@@ -39,6 +39,9 @@ public enum Hardening {
     signal(SIGXFSZ, SIG_IGN)
     occupyStandardStreams()
   }
+
+  /// Whether the process was started set-uid, set-gid or with file capabilities. `begin` refuses that.
+  public static var hasRaisedPrivileges: Bool { csystem_has_raised_privileges() != 0 }
 
   /// Whether a process of the same user can read this one's memory, or a crash can write it to
   /// disk.

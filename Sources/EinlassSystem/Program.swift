@@ -48,6 +48,16 @@ public enum Program {
     return unsafe access(path, X_OK) == 0
   }
 
+  /// Whether the file is no script. A script that starts einlass may give it options or run it
+  /// elsewhere.
+  public static func isBinary(_ path: String) -> Bool {
+    let number = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard number >= 0 else { return false }
+    var start = [UInt8](repeating: 0, count: 4)
+    guard case .bytes(4) = Descriptor(owning: number).read(into: &start) else { return false }
+    return start == [0x7F] + Array("ELF".utf8)
+  }
+
   /// Goes on as the program at this path, in this process. Returns only if that fails. The first word
   /// names the program.
   public static func become(_ path: String, _ words: [String]) {

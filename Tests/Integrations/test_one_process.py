@@ -4,6 +4,7 @@
 """
 import json
 import os
+import shutil
 import signal
 
 import pytest
@@ -65,6 +66,36 @@ def test_a_command_with_options_goes_to_einlassctl(signed_in, asked):
     (alone / "einlass").chmod(0o700)
     code, output, errors = house.run(alone / "einlass", "helper", "token", "--json", "gitlab", env={"PATH": "/usr/bin"})
     assert (code, output) == (70, "") and "there is no einlassctl" in errors
+
+
+def script(path, *words):
+    path.write_text(f"#!/bin/sh\nexec {' '.join(map(str, words))} \"$@\"\n")
+    path.chmod(0o700)
+
+
+@pytest.mark.parametrize("hides", [False, True], ids=["options", "hidden programs"])
+def test_a_script_in_the_place_of_a_program_is_started_as_before(signed_in, asked, hides):
+    house, folder = signed_in, signed_in.folder / "wrapped"
+    folder.mkdir()
+    names = (".einlass-wrapped", ".einlassctl-wrapped") if hides else ("real-einlass", "einlassctl")
+    for program, name in zip((EINLASS, CONTROL), names):
+        shutil.copy(program, folder / name)
+    script(folder / "einlass", folder / names[0], *([] if hides else ["--log-level", "error"]))
+    if hides:
+        script(folder / "einlassctl", folder / names[1])
+    for command, input in ((["token", "gitlab"], ""), (["credential", "git", "get"], asked)):
+        with house.start(folder / "einlassctl", *command) as started:
+            output, errors = started.communicate(input, timeout=30)
+        assert started.returncode == 0 and output, errors
+    with house.start(folder / "einlass", "helper", "token", "gitlab") as started:
+        output, errors = started.communicate(timeout=30)
+    assert started.returncode == (0 if hides else 64), errors
+
+
+def test_a_closed_output_is_no_other_descriptor(signed_in, asked):
+    house = signed_in
+    code, _, errors = house.run("sh", "-c", "exec git-credential-einlass get >&-", input=asked)
+    assert (code, errors) == (1, "")
 
 
 def test_a_killed_helper_loses_no_renewal(signed_in, asked):
