@@ -28,7 +28,7 @@ TARGETS = [
     ("memory", "idle", None, "-", 12),
     ("memory", "after a million requests", None, "-", 20),
     ("memory", "client that never reads, highest", None, "-", 32),
-    ("stripped size", "einlass", None, "-", 11.9),
+    ("stripped size", "einlass", None, "-", 12.1),
     ("wake-ups a minute", "idle", None, "-", 0),
     ("end of input to exit", "idle", None, "-", 20),
     ("end of input to exit", "in a flow", None, "-", 1500),
