@@ -43,16 +43,22 @@ enum HelperMode {
   }
 
   /// Goes on as einlassctl, which knows all options and any other einlass. Returns only if there is
-  /// none.
+  /// none, or if it became this program again.
   static func becomeControl(_ arguments: [String], _ words: ArraySlice<String>) {
     guard !Hardening.hasRaisedPrivileges,
       let control = ServerLocation.installed("einlassctl")
     else { return }
+    // An einlassctl that is a script or a link may lead back here, in the same process.
+    let (mark, process) = ("EINLASS_LEFT_BY", String(getpid()))
+    guard Environment.value(mark) != process else { return }
+    Environment.set(mark, process)
     // It speaks to this program then, and does not become it again.
-    if let own = Program.path { Environment.setDefault("EINLASS", own) }
-    // A prompter shows the name under which a helper was started.
-    let isNamed = UsualForm.words(ofHelper: arguments) != nil
-    Program.become(control, isNamed ? arguments : ["einlassctl"] + words)
+    if let own = Program.path, Environment.value("EINLASS") == nil {
+      Environment.set("EINLASS", own)
+    }
+    // A prompter shows the name under which a helper was started. A script would not get it.
+    let keepsName = UsualForm.words(ofHelper: arguments) != nil && Program.isBinary(control)
+    Program.become(control, keepsName ? arguments : ["einlassctl"] + words)
   }
 }
 
@@ -86,6 +92,7 @@ private final class HelperServer: Sendable {
   /// Without a server the helper sees the end of its output.
   private func serve(_ streams: consuming StandardStreams) {
     guard let options = try? Options([]), let wiring = try? Wiring(options) else { return }
+    guard !wiring.runsKeyCommand else { return hasLeftWork.withLock { $0 = true } }
     try? wiring.serveInside(streams) { [self] in hasLeftWork.withLock { $0 = true } }
   }
 

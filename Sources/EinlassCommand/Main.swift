@@ -65,7 +65,7 @@ enum EinlassCommand {
       return HelperMode.answer(question)
     }
     if words != nil {
-      return complain("there is no einlassctl beside it or on the PATH", ExitCode.internal)
+      return complain("no einlassctl beside it or on the PATH can be started", ExitCode.internal)
     }
     let options: Options
     do throws(Options.UsageError) { options = try Options(Array(arguments.dropFirst())) } catch {

@@ -102,6 +102,10 @@ final class Wiring {
     return code
   }
 
+  /// Whether a program may be asked for the store's key. It may ask the person, so it is run once,
+  /// and not by a helper that leaves its work to another process.
+  var runsKeyCommand: Bool { !parts.configuration.keyCommand.isEmpty }
+
   /// Serves a helper of this process, from the store alone.
   ///
   /// - Parameter leavesWork: Hears of a renewal, which is left to a process that nobody waits for: a

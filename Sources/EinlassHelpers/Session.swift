@@ -45,7 +45,10 @@ package final class Session: Client {
 
   /// Introduces the command to einlass.
   package func greet(prompts: [String]) throws(Failure) {
-    try initialize(prompts)
+    do throws(Failure) { try initialize(prompts) } catch {
+      guard inside?.hasLeftWork() == true else { throw error }
+      try leaveInside()
+    }
     if servesProgram { startTimer() }
   }
 

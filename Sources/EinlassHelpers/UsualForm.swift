@@ -6,10 +6,7 @@ package enum UsualForm {
     var words = words
     if words == ["credential", "cargo", "--cargo-plugin"] { words.removeLast() }
     guard words.allSatisfy({ !$0.isEmpty && !$0.hasPrefix("-") }) else { return nil }
-    // The parser prints help instead.
-    guard let first = words.popFirst(), let last = words.popLast(), last != "help" else {
-      return nil
-    }
+    guard let first = words.popFirst(), let last = words.popLast() else { return nil }
     switch (first, words.first, words.count) {
     case ("token", nil, _): return TokenQuestion(last)
     case ("credential", nil, _) where last == "cargo": return CargoProtocol()

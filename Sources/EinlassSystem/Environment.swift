@@ -8,8 +8,8 @@ public enum Environment {
     return unsafe String(cString: value)
   }
 
-  /// Sets the variable, unless it is set. Only before the process has other threads.
-  public static func setDefault(_ name: String, _ value: String) {
-    unsafe setenv(name, value, 0)
+  /// Sets the variable. Only before the process has other threads.
+  public static func set(_ name: String, _ value: String) {
+    unsafe setenv(name, value, 1)
   }
 }

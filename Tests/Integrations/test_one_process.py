@@ -65,11 +65,11 @@ def test_a_command_with_options_goes_to_einlassctl(signed_in, asked):
     (alone / "einlass").write_bytes(open(EINLASS, "rb").read())
     (alone / "einlass").chmod(0o700)
     code, output, errors = house.run(alone / "einlass", "helper", "token", "--json", "gitlab", env={"PATH": "/usr/bin"})
-    assert (code, output) == (70, "") and "there is no einlassctl" in errors
+    assert (code, output) == (70, "") and "no einlassctl" in errors
 
 
 def script(path, *words):
-    path.write_text(f"#!/bin/sh\nexec {' '.join(map(str, words))} \"$@\"\n")
+    path.write_text(f"#!/bin/bash\nexec -a \"$0\" {' '.join(map(str, words))} \"$@\"\n")
     path.chmod(0o700)
 
 
@@ -83,13 +83,37 @@ def test_a_script_in_the_place_of_a_program_is_started_as_before(signed_in, aske
     script(folder / "einlass", folder / names[0], *([] if hides else ["--log-level", "error"]))
     if hides:
         script(folder / "einlassctl", folder / names[1])
-    for command, input in ((["token", "gitlab"], ""), (["credential", "git", "get"], asked)):
-        with house.start(folder / "einlassctl", *command) as started:
+    link = folder / "git-credential-einlass"
+    link.symlink_to("einlass")
+    for command, input in ((["einlassctl", "token", "gitlab"], ""), (["einlassctl", "credential", "git", "get"], asked),
+                           *(((link.name, "get"), asked), ((link.name, "get", "--for", "git"), asked)) * hides):
+        with house.start(folder / command[0], *command[1:]) as started:
             output, errors = started.communicate(input, timeout=30)
         assert started.returncode == 0 and output, errors
     with house.start(folder / "einlass", "helper", "token", "gitlab") as started:
         output, errors = started.communicate(timeout=30)
     assert started.returncode == (0 if hides else 64), errors
+
+
+def test_an_einlassctl_that_leads_back_is_started_once(signed_in, asked):
+    folder = signed_in.folder / "back"
+    folder.mkdir()
+    shutil.copy(EINLASS, folder / "einlass")
+    (folder / "einlassctl").symlink_to("einlass")
+    (folder / "git-credential-einlass").symlink_to("einlass")
+    code, output, errors = signed_in.run(folder / "git-credential-einlass", "get", "--for", "git", input=asked, patience=30)
+    assert (code, output) == (70, "") and "can be started" in errors
+    (folder / "einlassctl").unlink()
+    script(folder / "einlassctl", folder / "einlass", "helper")
+    code, output, errors = signed_in.run(folder / "einlass", "helper", "token", "gitlab", "--header", patience=30)
+    assert (code, output) == (70, "") and "can be started" in errors
+
+
+def test_a_program_that_prints_the_key_is_run_by_a_child_alone(signed_in, asked):
+    house = signed_in
+    house.config.write_text(json.dumps({**json.loads(house.config.read_text()), "keyCommand": ["/bin/false"]}))
+    output, started, answered = ask(house, "git-credential-einlass", "get", input=asked)
+    assert "password=" in output and started != answered
 
 
 def test_a_closed_output_is_no_other_descriptor(signed_in, asked):
