@@ -1,7 +1,7 @@
 /// The only error type of the engine: the reason, the next step and the provider's own words.
 ///
 /// Holds no secret: `message` consists of literals and of names from einlass, and `serverError` was
-/// cleaned.
+/// cleaned. The words of the next steps are in `EinlassServer/Wire/NextSteps.swift`.
 public struct Problem: Error, Sendable, Equatable {
   /// The kind of problem, for programs. `ErrorMapping.swift` maps it to the protocol's numbers
   /// 1001–1029 and 17004–17067.
@@ -28,9 +28,31 @@ public struct Problem: Error, Sendable, Equatable {
     case `internal`
   }
 
-  /// A next step outside the protocol, in addition to `hint`.
+  /// A next step that is no request, before the one of `hint`.
   public enum Advice: String, Sendable, CaseIterable {
-    case checkClock, unlockOnWeb, changeSettings
+    case tryAgain, tryLater, report, updateEinlass, freeMemory, raiseProcessLimit
+    // At the provider.
+    case checkClock, unlockOnWeb, changeSettings, checkRights, signOutThere, enterShownPIN
+    case pasteAddress, signInOrReport, signInAtProvider, signInElsewhere, signInWithoutAccount
+    case signInForResource, useOtherFlow, nameAssertion, replaceAssertion
+    // In the network, and in the configuration.
+    case nameWithHTTPS, nameServer, checkProxy, checkCAFile, nameProvidersFile
+    case useOtherConfiguration, correctPrompter, correctFile, publishMetadata, removeProviders
+    case restoreProvidersFile, requestLess
+    // About users.
+    case linkFirst, linkAnother, restoreProvider, linkPasswordAgain, linkIdentityAgain
+    case changeAddress
+    // About files.
+    case nameAnotherPlace, nameFile, nameTarget, namePrivatePlace, closeToOthers, runAsOwner
+    case removeLinks, finishInput, createFolder, nameExport, exportAgain, enterExportPassphrase
+    // About the store and its key.
+    case checkStorePath, setHome, setHomeOrStore, setHomeAlone, signInOrRemove, removeOldStore
+    case restoreStoreFile, finishMove, restoreKey, passRightPassphrase, passSecret
+    case configureAgain, restoreKeyFile, copyKeyFile, correctKeyCommand, nameKeyCommand
+    case restoreOrOtherSlot, useOtherSlot, addSlotFirst, startSecretService, installSecretTool
+    // About a database.
+    case copyDatabase, installLibpq, createDatabase, askForRights, namePrimary, changeTables
+    case dropSchema, correctAddress, hidePassword, verifyServer
   }
 
   /// The cause of a store failure, sent as `detail`.
@@ -40,11 +62,11 @@ public struct Problem: Error, Sendable, Equatable {
   }
 
   public var reason: Reason
-  /// English text for people: the problem and the next step.
+  /// English text for people: what happened, without a next step.
   public var message: String
+  public var advice: Advice?
   public var detail: String?
   public var isRetryable: Bool
-  public var advice: Advice?
   public var provider: String?
   public var account: Account.ID?
   /// The path of a file, or a JSON pointer for `invalidParameter`.
@@ -59,6 +81,10 @@ public struct Problem: Error, Sendable, Equatable {
   @Indirect public var serverError: ServerError?
   /// The protocol method that solves the problem, with its parameters.
   @Indirect public var hint: Hint?
+  /// A command of a shell for the first step. It is shown, and never run.
+  public var command: String?
+  /// A page of the provider for the first step.
+  public var page: String?
   /// For `interactionRequired`: the prompts that were needed.
   public var neededPrompts: [Prompt]
   /// For `interactionRequired` before the first prompt: the kinds that the front end lacks.
@@ -66,16 +92,19 @@ public struct Problem: Error, Sendable, Equatable {
   @Indirect public var collision: Collision?
 
   public init(
-    _ reason: Reason, _ message: String, detail: String? = nil, isRetryable: Bool = false,
-    advice: Advice? = nil, provider: String? = nil, account: Account.ID? = nil,
+    _ reason: Reason, _ message: String, advice: Advice? = nil, command: String? = nil,
+    detail: String? = nil, isRetryable: Bool = false, provider: String? = nil,
+    account: Account.ID? = nil,
     path: String? = nil, networkCode: Int? = nil, retryAfterSeconds: Int? = nil,
-    serverError: ServerError? = nil, hint: Hint? = nil, neededPrompts: [Prompt] = []
+    serverError: ServerError? = nil, hint: Hint? = nil, page: String? = nil,
+    neededPrompts: [Prompt] = []
   ) {
     self.reason = reason
     self.message = message
     self.detail = detail
     self.isRetryable = isRetryable
     self.advice = advice
+    self.command = command
     self.provider = provider
     self.account = account
     self.path = path
@@ -83,15 +112,17 @@ public struct Problem: Error, Sendable, Equatable {
     self.retryAfterSeconds = retryAfterSeconds
     self.serverError = serverError
     self.hint = hint
+    self.page = page
     self.neededPrompts = neededPrompts
   }
 
   /// Returns a problem of the store; only `locked` and `unreachable` are retryable.
   public static func store(
-    _ detail: StoreDetail, _ message: String, path: String? = nil, account: Account.ID? = nil
+    _ detail: StoreDetail, _ message: String, advice: Advice? = nil, command: String? = nil,
+    path: String? = nil, account: Account.ID? = nil
   ) -> Problem {
     Problem(
-      .accountStoreFailure, message, detail: detail.rawValue,
+      .accountStoreFailure, message, advice: advice, command: command, detail: detail.rawValue,
       isRetryable: detail == .locked || detail == .unreachable, account: account, path: path)
   }
 }

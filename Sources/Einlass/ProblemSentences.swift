@@ -6,7 +6,7 @@ extension Problem {
   static func noSystemAccount(_ provider: Provider) -> Problem {
     Problem(
       .noSystemAccount,
-      "There is no \(provider.name) account here. Sign in there or add one, and try again.",
+      "There is no \(provider.name) account here.",
       provider: provider.id, hint: .init("accounts.add", ["provider": provider.id]))
   }
 
@@ -14,7 +14,7 @@ extension Problem {
   static func accessNotGranted(_ provider: Provider) -> Problem {
     Problem(
       .accessNotGranted,
-      "Access to \(provider.name) accounts is not granted to this application. Grant it, or reset the denial to be asked again.",
+      "Access to \(provider.name) accounts is not granted to this application.",
       provider: provider.id, hint: .init("access.reset", ["provider": provider.id]))
   }
 
@@ -34,7 +34,7 @@ extension Problem {
     }
     return Problem(
       .accessNotGranted,
-      "The application \(application) has no access to \(accounts), and this request cannot ask for it. Grant it with access.set first.",
+      "The application \(application) has no access to \(accounts), and this request cannot ask for it.",
       provider: provider.id, account: account, hint: .granting(needed))
   }
 
@@ -42,7 +42,7 @@ extension Problem {
   static func accessLeftOpen(_ provider: Provider) -> Problem {
     Problem(
       .accessNotGranted,
-      "The question about access to \(provider.name) accounts was dismissed. Try again to be asked again.",
+      "The question about access to \(provider.name) accounts was dismissed.",
       provider: provider.id)
   }
 
@@ -50,7 +50,7 @@ extension Problem {
   static func userCanceledAccountSelection(_ provider: Provider) -> Problem {
     Problem(
       .userCanceledAccountSelection,
-      "No \(provider.name) account was chosen. Try again to choose one.",
+      "No \(provider.name) account was chosen.",
       provider: provider.id)
   }
 
@@ -58,7 +58,7 @@ extension Problem {
   static func reloginNeeded(_ provider: Provider, _ account: Account) -> Problem {
     Problem(
       .reloginNeeded,
-      "The \(provider.name) account must be signed in to again. Add it again with its new credential.",
+      "The \(provider.name) account must be signed in to again.",
       provider: provider.id, account: account.id, hint: .relogin(provider))
   }
 
@@ -66,7 +66,7 @@ extension Problem {
   static func idTokenEnded(_ provider: Provider, _ account: Account) -> Problem {
     Problem(
       .reloginNeeded,
-      "The id_token of the \(provider.name) account has ended, and its refresh brings no new one. Sign in to the account again.",
+      "The id_token of the \(provider.name) account has ended, and its refresh brings no new one.",
       provider: provider.id, account: account.id, hint: .relogin(provider))
   }
 
@@ -84,7 +84,7 @@ extension Problem {
       }
       return Problem(
         .reloginNeeded,
-        "The tokens of the \(provider.name) account are for protected resources. Name one in resource, such as \(presentable(other)).",
+        "The tokens of the \(provider.name) account are for protected resources, such as \(presentable(other)).",
         detail: namelessResource, provider: provider.id, account: account.id,
         hint: .init("credentials.get", ["account": account.id.rawValue, "resource": other]))
     }
@@ -101,8 +101,8 @@ extension Problem {
     return Problem(
       .notIssuedToThisClient,
       """
-      No credential of the \(provider.name) account was issued to this application yet. Sign in \
-      from this application; the credentials of other applications are kept.
+      No credential of the \(provider.name) account was issued to this application yet. The \
+      credentials of other applications are kept.
       """, provider: provider.id, account: account.id, hint: hint)
   }
 
@@ -120,8 +120,7 @@ extension Problem {
     var problem = reloginNeeded(provider, account)
     problem.detail = notRenewable
     problem.message = """
-      This \(provider.name) credential cannot be renewed. It is still valid. Only a new sign-in \
-      brings another one.
+      This \(provider.name) credential cannot be renewed. It is still valid.
       """
     return problem
   }
@@ -135,27 +134,26 @@ extension Problem {
     return Problem(
       .authenticatorUnconfigured,
       """
-      The registration at \(provider.name) lacks \(names). Register an application there, as \
-      providers.list describes, and add it with providers.configure.
+      The registration at \(provider.name) lacks \(names).
       """, detail: names, provider: provider.id,
-      hint: .init("providers.configure", ["provider": provider.id]))
+      hint: .init("providers.configure", ["provider": provider.id]),
+      page: provider.setup.documentation)
   }
 
   /// `what`: a flow's kind or another ability, as a noun.
   static func flowNotSupported(_ provider: Provider, _ what: String) -> Problem {
     Problem(
       .flowNotSupported,
-      "\(provider.name) does not offer \(what). Choose an ability that providers.list names.",
+      "\(provider.name) does not offer \(what).",
       provider: provider.id, hint: .init("providers.list"))
   }
 
   /// `prompts`: the prompts about access and the account that the front end cannot show.
   static func interactionRequired(_ provider: Provider, _ prompts: [Prompt]) -> Problem {
     let kinds = prompts.map(\.kind.rawValue).joined(separator: ", ")
-    let answers = prompts.compactMap(\.answerInAdvance).joined(separator: ", ")
     return Problem(
       .interactionRequired,
-      "The person must answer prompts that cannot be shown for this request: \(kinds). Answer in advance with \(answers).",
+      "The person must answer prompts that cannot be shown for this request: \(kinds).",
       provider: provider.id, hint: .init("accounts.list", ["provider": provider.id]),
       neededPrompts: prompts)
   }
@@ -163,7 +161,7 @@ extension Problem {
   /// No account has this id.
   public static func unknownAccount(_ account: Account.ID, _ provider: String? = nil) -> Problem {
     Problem(
-      .unknownAccount, "There is no account with this id. Choose an account from accounts.list.",
+      .unknownAccount, "There is no account with this id.",
       provider: provider, account: account, hint: .init("accounts.list"))
   }
 
@@ -171,7 +169,7 @@ extension Problem {
   static func invalidChoice(_ provider: Provider, _ account: Account.ID?) -> Problem {
     Problem(
       .invalidChoice,
-      "The account was not among those offered. Choose an account of \(provider.name).",
+      "The account was not among those offered.",
       provider: provider.id, account: account,
       hint: .init("accounts.list", ["provider": provider.id]))
   }
@@ -181,9 +179,9 @@ extension Problem {
     Problem(
       .bindingMismatch,
       """
-      The stored credential belongs to another registration or server. Use the configuration of \
-      that one, or add the account again.
-      """, provider: provider.id, account: account.id, hint: .relogin(provider))
+      The stored credential belongs to another registration or server.
+      """, advice: .useOtherConfiguration, provider: provider.id, account: account.id,
+      hint: .relogin(provider))
   }
 
   /// The provider has replaced a token, and the new one could not be stored. `why`: the error of
@@ -192,13 +190,14 @@ extension Problem {
     Problem(
       .tokenNotSaved,
       "The provider's new token could not be stored, so it is lost: \(why.message)",
-      detail: why.detail, account: why.account, path: why.path)
+      advice: why.advice, command: why.command, detail: why.detail, account: why.account,
+      path: why.path)
   }
 
   /// The person dismissed a prompt of a sign-in.
   static func userCanceled(_ provider: Provider) -> Problem {
     Problem(
-      .userCanceled, "The sign-in at \(provider.name) was cancelled. Try again to sign in.",
+      .userCanceled, "The sign-in at \(provider.name) was cancelled.",
       provider: provider.id)
   }
 
@@ -206,7 +205,7 @@ extension Problem {
   static func accessDenied(_ provider: Provider, _ said: Problem.ServerError?) -> Problem {
     Problem(
       .accessDenied,
-      "The sign-in at \(provider.name) was denied. Sign in again to allow it.",
+      "The sign-in at \(provider.name) was denied.",
       provider: provider.id, serverError: said)
   }
 
@@ -217,8 +216,8 @@ extension Problem {
       .verificationFailed,
       """
       The refusal of the sign-in does not name its issuer, although \(provider.name) promises that \
-      for each answer (RFC 9207). Sign in again. Report it if that happens again.
-      """, provider: provider.id, serverError: said)
+      for each answer (RFC 9207).
+      """, advice: .signInOrReport, provider: provider.id, serverError: said)
   }
 
   /// The provider has refused a renewal twice with an empty response. The refresh token may still
@@ -237,7 +236,7 @@ extension Problem {
   static func pageParameter(_ name: String, _ provider: Provider) -> Problem {
     var problem = invalidParameter(
       "/\(name)",
-      "The application signs in to \(provider.name) without a page, so \(name) has no effect. Leave it out."
+      "The application signs in to \(provider.name) without a page, so \(name) has no effect."
     )
     problem.provider = provider.id
     return problem
@@ -248,9 +247,8 @@ extension Problem {
     Problem(
       .providerFailure,
       """
-      \(provider.name) does not accept the entered PIN. Sign in again and enter the PIN that the \
-      page shows then.
-      """, provider: provider.id, serverError: said)
+      \(provider.name) does not accept the entered PIN.
+      """, advice: .enterShownPIN, provider: provider.id, serverError: said)
   }
 
   /// The entered text is not an address that the browser can have ended on.
@@ -258,16 +256,15 @@ extension Problem {
     Problem(
       .stateMismatch,
       """
-      The entered text is not the final address of the browser. Sign in at \(provider.name) again \
-      and paste the whole address.
-      """, provider: provider.id)
+      The entered text is not the final address of the browser.
+      """, advice: .pasteAddress, provider: provider.id)
   }
 
   /// The authorization response belongs to no sign-in of this process.
   static func stateMismatch(_ provider: Provider) -> Problem {
     Problem(
       .stateMismatch,
-      "The response from \(provider.name) belongs to another sign-in. Start again in a new tab.",
+      "The response from \(provider.name) belongs to another sign-in.",
       provider: provider.id)
   }
 
@@ -276,9 +273,8 @@ extension Problem {
     Problem(
       .invalidChoice,
       """
-      The person signed in to another \(provider.name) account than the requested one. Sign out at \(provider.name) \
-      and try again, or name no account to add the other one.
-      """, provider: provider.id, account: account,
+      The person signed in to another \(provider.name) account than the requested one.
+      """, advice: .signOutThere, provider: provider.id, account: account,
       hint: .init("accounts.signIn", ["provider": provider.id, "account": account.rawValue]))
   }
 
@@ -288,7 +284,7 @@ extension Problem {
     var problem = collision
     problem.message = """
       Only one \(provider.name) account can be stored, and \(provider.name) does not identify the \
-      signed-in person. Name the stored account to replace its credential.
+      signed-in person.
       """
     problem.hint = .init(
       "accounts.signIn", ["provider": provider.id, "account": collision.account?.rawValue ?? ""])
@@ -300,9 +296,8 @@ extension Problem {
     Problem(
       .invalidChoice,
       """
-      The \(provider.name) account is a person's, and clientCredentials is the application's own sign-in. Leave out \
-      flowKind, or name no account in accounts.signIn to sign in the application.
-      """, provider: provider.id, account: account)
+      The \(provider.name) account is a person's, and clientCredentials is the application's own sign-in.
+      """, advice: .signInWithoutAccount, provider: provider.id, account: account)
   }
 
   /// No flow of the provider can be used. `skipped`: the reasons; `missing`: the kinds of prompt
@@ -325,7 +320,7 @@ extension Problem {
   static func credentialTooLarge(_ provider: Provider) -> Problem {
     Problem(
       .providerFailure,
-      "\(provider.name)'s credential is larger than 48 KiB. Nothing was stored; report it.",
+      "\(provider.name)'s credential is larger than 48 KiB. Nothing was stored.", advice: .report,
       provider: provider.id)
   }
 
@@ -333,13 +328,15 @@ extension Problem {
   static func reservedParameter(_ name: String) -> Problem {
     Problem(
       .reservedParameter,
-      "The parameter \(name.lowercased()) belongs to the sign-in itself. Leave it out.",
+      "The parameter \(name.lowercased()) belongs to the sign-in itself.",
       path: "/customParameters/\(name.lowercased())")
   }
 
   /// `path`: a JSON pointer into the parameters.
-  static func invalidParameter(_ path: String, _ sentence: String) -> Problem {
-    Problem(.invalidParameter, sentence, path: path)
+  static func invalidParameter(
+    _ path: String, _ sentence: String, advice: Advice? = nil
+  ) -> Problem {
+    Problem(.invalidParameter, sentence, advice: advice, path: path)
   }
 }
 
@@ -360,23 +357,9 @@ extension Problem {
     problem.hint = Hint("accounts.signIn", parameters)
     problem.message =
       reason == .noSystemAccount
-      ? "There is no \(provider.name) account here. Sign in to one and try again."
+      ? "There is no \(provider.name) account here."
       : "The \(provider.name) account must be signed in to again."
     return problem
-  }
-}
-
-extension Prompt {
-  /// The method or parameter that answers the prompt in advance.
-  fileprivate var answerInAdvance: String? {
-    switch self {
-    case .grantAccess: "access.set"
-    case .selectAccount: "the parameter account"
-    case .confirmAccount: "the parameter confirm"
-    case .replaceAccount: "the parameter account"
-    case .openURL, .deviceCode, .enterVerifier, .enterPassphrase, .enterPassword: nil
-    case .trustCertificate: "the parameter trustedPublicKey"
-    }
   }
 }
 

@@ -183,11 +183,20 @@ extension StoreMaintenance {
     public var account: Account.ID?
     /// English text for people.
     public var message: String
+    public var advice: Problem.Advice?
+    /// A command of a shell for the advice.
+    public var command: String?
 
-    public init(_ kind: Kind, _ message: String, account: Account.ID? = nil) {
-      self.kind = kind
-      self.message = message
-      self.account = account
+    public init(
+      _ kind: Kind, _ message: String, advice: Problem.Advice? = nil, account: Account.ID? = nil
+    ) {
+      (self.kind, self.message, self.advice, self.account) = (kind, message, advice, account)
+    }
+
+    /// Makes the finding of a value that does not open.
+    public init(_ kind: Kind, _ problem: Problem, account: Account.ID? = nil) {
+      self.init(kind, problem.message, advice: problem.advice, account: account)
+      command = problem.command
     }
   }
 

@@ -196,7 +196,7 @@ final class Wiring {
       guard let path = error.path, let name = overlay.fileName, path.hasSuffix("/\(name)") else {
         return nil
       }
-      throw .configuration(error.message, path)
+      throw .configuration(error.message, path, advice: error.advice)
     }
   }
 
@@ -245,7 +245,8 @@ final class Wiring {
     } catch {
       throw Problem(
         .authenticatorUnconfigured, "The assertionFile \(path) \(error.explanation)",
-        detail: "assertionFile", path: path)
+        advice: .of(error) ?? .correctFile, command: error.command, detail: "assertionFile",
+        path: path)
     }
   }
 
@@ -255,7 +256,9 @@ final class Wiring {
     do throws(FileError) {
       return try PersonalFile.read(path, others: others, limitBytes: fileLimitBytes)
     } catch {
-      throw .configuration("The \(what) \(path) \(error.explanation)", path)
+      throw .configuration(
+        "The \(what) \(path) \(error.explanation)", path, advice: .of(error),
+        command: error.command)
     }
   }
 }
@@ -278,7 +281,11 @@ extension Problem {
     Problem(.cancelled, "The request is left to another process.")
   }
 
-  fileprivate static func configuration(_ message: String, _ path: String?) -> Problem {
-    Problem(.authenticatorUnconfigured, message, detail: "configuration", path: path)
+  fileprivate static func configuration(
+    _ message: String, _ path: String?, advice: Advice? = nil, command: String? = nil
+  ) -> Problem {
+    Problem(
+      .authenticatorUnconfigured, message, advice: advice ?? .correctFile, command: command,
+      detail: "configuration", path: path)
   }
 }

@@ -23,6 +23,18 @@ package enum Failure: Error {
     .noServer("einlass can't be started: \(error.explanation).")
   }
 
+  /// A file of the person cannot be used.
+  package static func unusable(_ path: String, _ error: FileError) -> Failure {
+    let sentence = "\(path) \(error.explanation)"
+    if let command = error.command {
+      var step = NextStep("If nobody else had access, run this and start the command again:")
+      step.foreign = command
+      return .unusable(sentence, step)
+    }
+    if case .system = error.cause { return .unusable(sentence) }
+    return .unusable(sentence, NextStep("Correct that, or name another place."))
+  }
+
   /// Exit code for faults of this program or of the machine (EX_SOFTWARE of sysexits.h).
   package static let internalCode: Int32 = 70
   /// Exit code for a wrong command line (EX_USAGE of sysexits.h).

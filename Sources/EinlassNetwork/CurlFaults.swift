@@ -215,18 +215,19 @@ extension TransferFault {
         host, "A request to \(host) was not sent, because a header of it held a line break.")
     case .noThread:
       NetworkCode.unknown.problem(
-        host, "No thread could be started to reach \(host); raise the limit of processes.")
+        host, "No thread could be started to reach \(host).", advice: .raiseProcessLimit)
     case .noLibrary(let state): NetworkCode.unknown.problem(host, state.sentence)
     case .curl(let report) where report.code == CURLE_SSL_CACERT_BADFILE:
       NetworkCode.secureConnectionFailed.problem(
-        host, "The file of trusted certificates cannot be read; check caFile.", path: caFile)
+        host, "The file of trusted certificates cannot be read.", advice: .checkCAFile, path: caFile
+      )
     case .curl(let report) where report.code == CURLE_SSL_PINNEDPUBKEYNOTMATCH:
       .otherPublicKey(host)
     case .curl(let report) where SystemError(number: report.systemError).isForWantOfDescriptors:
       NetworkCode.unknown.problem(host, CCURL_NO_DESCRIPTOR.sentence)
     case .curl(let report) where report.isAboutProxy:
       report.networkCode.problem(
-        host, "The proxy refused the connection to \(host); check the proxy setting.")
+        host, "The proxy refused the connection to \(host).", advice: .checkProxy)
     case .curl(let report): report.problem(host)
     }
   }
@@ -246,11 +247,13 @@ extension CurlReport {
 }
 
 extension NetworkCode {
-  fileprivate func problem(_ host: String, _ message: String? = nil, path: String? = nil) -> Problem
-  {
+  fileprivate func problem(
+    _ host: String, _ message: String? = nil, advice: Problem.Advice? = nil, path: String? = nil
+  ) -> Problem {
     Problem(
-      .networkFailure, message ?? sentence(host), isRetryable: message == nil && isRetryable,
-      advice: isAboutTime ? .checkClock : nil, path: path, networkCode: rawValue)
+      .networkFailure, message ?? sentence(host),
+      advice: advice ?? (isAboutTime ? .checkClock : nil),
+      isRetryable: message == nil && isRetryable, path: path, networkCode: rawValue)
   }
 
   /// Whether the same request may succeed later.

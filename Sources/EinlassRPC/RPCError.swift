@@ -73,16 +73,35 @@ extension RPCError {
       case .batchTooLarge: "A batch has at most 64 entries."
       case .notBatchable: "This method cannot be called in a batch."
       case .alreadyInitialized:
-        "initialize must be the first request of a process, and the only one. Start einlass again to send another."
+        "initialize must be the first request of a process, and the only one."
       case .shuttingDown: "The process is shutting down."
       case .unknownMethod: "There is no such method."
       case .invalidParams: "A parameter is missing or invalid."
       case .positionalParams: "Parameters are passed by name, in an object."
       case .unsupportedVersion: "This protocol version is not supported."
       case .invalidCursor: "The cursor does not come from an earlier answer."
-      case .internal: "An internal error; the log on stderr has more."
+      case .internal: "An internal error."
       case .cancelled: "The request was cancelled."
-      case .overloaded: "Too many requests are running; try again later."
+      case .overloaded: "Too many requests are running."
+      }
+    }
+
+    /// The next step, in words.
+    public var nextStep: String {
+      switch self {
+      case .lineTooLong: "Send less at a time"
+      case .invalidJSON, .invalidUTF8, .tooDeep, .invalidHeader, .invalidRequest,
+        .invalidId, .duplicateKey, .duplicateId, .emptyBatch, .batchTooLarge, .notBatchable,
+        .positionalParams:
+        "Report it to the makers of the program that started einlass"
+      case .alreadyInitialized, .shuttingDown: "Start einlass again"
+      case .unknownMethod, .unsupportedVersion:
+        "Update einlass, or the program that started it"
+      case .invalidParams: "Correct the parameter"
+      case .invalidCursor: "Start the list again without a cursor"
+      case .internal: "Run einlass again with --log-level debug, and report its log"
+      case .cancelled: "Start it again, if that was not intended"
+      case .overloaded: "Wait until some requests are answered, then try again"
       }
     }
   }
@@ -94,6 +113,7 @@ extension RPCError {
     self.init(
       code: standard.code, reason: standard.rawValue, message ?? standard.message,
       isRetryable: standard == .overloaded, data: data)
+    self.data["next"] = [["label": .string(standard.nextStep)]]
   }
 
   /// Returns the error for a missing or invalid parameter. `path` is a JSON Pointer into `params`
@@ -125,7 +145,11 @@ extension RPCError {
   /// Returns the error of a cancelled request. `by` is `client`, `shutdown`, `endOfInput` or a name
   /// of the application.
   public static func cancelled(by: String) -> RPCError {
-    RPCError(.cancelled, cancellationMessages[by], data: ["by": .string(by)])
+    var error = RPCError(.cancelled, cancellationMessages[by], data: ["by": .string(by)])
+    if by == endOfInput {
+      error.data["next"] = [["label": "To let requests finish, start einlass with --finish"]]
+    }
+    return error
   }
 
   /// The `by` of requests cancelled by the end of input.
@@ -138,12 +162,13 @@ extension RPCError {
     let cause = RPCError.cancelled(by: word)
     var error = self
     (error.message, error.data["by"]) = (cause.message, cause.data["by"])
+    error.data["next"] = cause.data["next"]
     return error
   }
 
   private static let cancellationMessages = [
     endOfInput:
-      "The request was cancelled because standard input ended. To let it finish, start with --finish."
+      "The request was cancelled because standard input ended."
   ]
 
   /// The same error with shortened texts. An error may quote a parameter, and a parameter may be as
@@ -158,6 +183,8 @@ extension RPCError {
     for member in data.members {
       if let text = member.value.string {
         error.data[member.name] = .string(cut(text))
+      } else if member.name == "next", let steps = member.value.array {
+        error.data[member.name] = .array(steps.map { ["label": $0["label"] ?? ""] })
       } else if member.value.bytes().count > 1000 {
         error.data[member.name] = nil
       }

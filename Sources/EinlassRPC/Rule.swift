@@ -67,7 +67,7 @@ public struct Rule: Sendable {
     let expected = "either \(one) or \(other)"
     return Rule(
       [Choice(required: [one]), Choice(required: [other])], path: "/\(one)", expected: expected,
-      "Give \(expected), and not both.")
+      "The request needs \(expected), and not both.")
   }
 
   /// Throws `invalidParams` unless exactly one choice holds.

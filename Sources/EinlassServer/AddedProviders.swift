@@ -180,7 +180,7 @@ final class AddedProviders: Sendable {
       guard others.count < descriptors.count else {
         throw Problem(
           .unknownProvider,
-          "No provider with this id was added, and those of the catalogue cannot be removed. Choose an added provider.",
+          "No provider with this id was added, and those of the catalogue cannot be removed.",
           hint: .init("providers.list"))
       }
       if !catalog.withoutAdded(id).holds(id) { try forget(id) }
@@ -262,16 +262,16 @@ final class AddedProviders: Sendable {
 
 extension Problem {
   fileprivate static let takenID = Problem(
-    .invalidParameter, "The catalogue has a provider with this id or alias. Choose another id.",
+    .invalidParameter, "The catalogue has a provider with this id or alias.",
     path: "/id")
 
   fileprivate static let damagedProviders = Problem.store(
     .corrupt,
-    "The file of added providers beside the store is damaged. Restore a copy of it, or move it away and add the providers again."
+    "The file of added providers beside the store is damaged.", advice: .restoreProvidersFile
   )
 
   fileprivate static let descriptorsTooLong = Problem(
     .invalidParameter,
-    "The descriptors of the added providers would be longer than 1 MiB. Remove some with providers.remove."
+    "The descriptors of the added providers would be longer than 1 MiB.", advice: .removeProviders
   )
 }

@@ -39,33 +39,28 @@ public struct FileError: Error, Sendable, Equatable {
   /// Reads the errno of the system call that has just failed.
   static func last(path: String) -> FileError { FileError(.system(errno), path: path) }
 
-  /// The problem and its remedy: the end of a sentence that starts with the path, with its full
-  /// stop.
+  /// The problem: the end of a sentence that starts with the path, with its full stop.
   public var explanation: String {
     switch cause {
     case .system(let number): "can't be used: \(Self.words(for: number))."
-    case .symbolicLink: "is a symbolic link. Name the place it points to instead."
-    case .notADirectory: "is not a directory. Move it away or name another place."
-    case .notARegularFile: "is not a regular file. Move it away or name another place."
-    case .otherOwner(let user):
-      "belongs to user \(user), but this runs as user \(geteuid()). Run it as user \(user) or name another place."
-    case .openToOthers(let mode, let isFile):
-      "is open to other users (mode \(Self.octal(mode))). " + remedy(for: mode, isFile)
-    case .hardLinked(let count):
-      "has \(count) hard links. Remove the other names, or name another place."
+    case .symbolicLink: "is a symbolic link."
+    case .notADirectory: "is not a directory."
+    case .notARegularFile: "is not a regular file."
+    case .otherOwner(let user): "belongs to user \(user), but this runs as user \(geteuid())."
+    case .openToOthers(let mode, _): "is open to other users (mode \(Self.octal(mode)))."
+    case .hardLinked(let count): "has \(count) hard links."
     case .tooLong(let limit): "is longer than the limit of \(limit) bytes."
-    case .silent: "was not closed in time. Write the content to it, then close it."
+    case .silent: "was not closed in time."
     }
   }
 
-  /// Suggests chmod only if that is harmless. `/tmp` and `/dev`, for example, must stay open to
-  /// others.
-  private func remedy(for mode: UInt32, _ isFile: Bool) -> String {
-    let isShared =
-      !isFile && (mode & 0o1000 != 0 || path.utf8.count { $0 == UInt8(ascii: "/") } < 3)
-    return isShared
-      ? "Name a place that only you can access."
-      : "If nobody else had access, run: chmod go-rwx '\(quoted)'"
+  /// The command that takes the file away from others; `nil` if that is no remedy, or harmful. `/tmp`
+  /// and `/dev`, for example, must stay open to others.
+  public var command: String? {
+    guard case .openToOthers(let mode, let isFile) = cause,
+      isFile || (mode & 0o1000 == 0 && path.utf8.count { $0 == UInt8(ascii: "/") } >= 3)
+    else { return nil }
+    return "chmod go-rwx '\(quoted)'"
   }
 
   /// The path within single quotes of a shell.

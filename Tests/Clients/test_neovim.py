@@ -62,23 +62,8 @@ def test_the_order_of_the_places(house, tmp_path):
     assert "The variable EINLASS names /nowhere, which is no program" in wrong
 
 
-def test_the_next_steps_are_those_of_the_protocol(house):
-    output, _ = lua(house, 'io.write(vim.json.encode(require("einlass.next_steps")))')
-    errors = json.loads((PROJECT / "protocol/errors.json").read_text())["errors"]
-    own = {"serverGone", "notStarted"}
-    steps = {reason: step for reason, step in json.loads(output).items() if reason not in own}
-    assert steps.keys() == {error["reason"] for error in errors}
-    for error in errors:
-        step = steps[error["reason"]]
-        assert step == error["nextStep"] or ":Einlass " in step and error["reason"] not in OTHER_STEPS, error
-
-
-# Neovim has no command for these.
-OTHER_STEPS = {"bindingMismatch", "unsafeURL", "accountExists"}
-
-
 def test_a_next_step_is_a_command_of_neovim(house):
-    """Each hint for which there is a command."""
+    """Each method for which there is a command."""
     cases = json.dumps([hints.problem(*case) for case in hints.CASES])
     script = '''
 local einlass, rpc, shown = require("einlass"), require("einlass.rpc"), {}
@@ -90,11 +75,11 @@ io.write(vim.json.encode(shown))'''
     shown = json.loads(lua(house, script, env={"CASES": cases})[0])
     for (reason, message, _), text in zip(hints.CASES, shown, strict=True):
         assert ":Einlass " in text and hints.methods_in(text) == [], text
-        assert text.startswith("einlass: " + message.partition(". ")[0].rstrip(".") + "."), text
+        assert text.startswith(f"einlass: {message}\nLook at it.\nDo it (:"), text
     assert ":Einlass access github allow neovim" in shown[1]
 
 
-def test_the_sign_in_of_a_hint_asks_for_the_server(house):
+def test_the_sign_in_of_a_next_step_asks_for_the_server(house):
     script = '''
 local einlass, asked = require("einlass"), nil
 einlass.setup({ interactive = true })
@@ -106,31 +91,17 @@ io.write(tostring(asked))'''
     assert lua(house, script)[0] == "Server of FCSDK server: "
 
 
-@pytest.mark.parametrize("reason, message, shown", [
-    ("invalidParams", "The parameter /server must be an address.", "The server must be an address."),
-    ("unsafeURL", "Name the server with https, or pass secure: false.", "Name the server with https."),
-])
-def test_a_server_that_cannot_be_used_is_told_in_words(house, reason, message, shown):
-    script = f'''
-vim.notify = function(text) io.write(text) end
-local data = {{ reason = "{reason}", path = "/server", provider = "fcsdk" }}
-require("einlass").report(require("einlass.rpc").problem(1, "{message}", data))'''
-    assert lua(house, script)[0] == f"einlass: {shown}\nEnter its address again (:Einlass sign-in fcsdk)."
-
-
-def test_a_closed_store_is_told_with_the_command_for_the_ways_to_open_it(house):
+def test_a_next_step_has_its_page_or_its_command_behind_it(house):
     script = '''
 vim.notify = function(text) io.write(text) end
-local data = { reason = "accountStoreFailure", detail = "keyUnavailable" }
-require("einlass").report(require("einlass.rpc").problem(1009, "Open it with a program.", data))'''
-    assert lua(house, script)[0].endswith("Its key slots: einlassctl store slots.")
-
-
-def test_the_sentence_of_a_message_that_is_all_of_it_stays(house):
-    script = '''
-vim.notify = function(text) io.write(text) end
-require("einlass").report(require("einlass.rpc").problem(1, "Ask accounts.list.", { reason = "other" }))'''
-    assert lua(house, script)[0] == "einlass: Ask accounts.list."
+local data = { reason = "other", next = {
+  { label = "Open it", method = "store.status", params = {} }, { label = "Close it", command = "chmod go-rwx '/A B'" },
+  { label = "Look", page = "https://a.example/" }, { label = "Wait", method = "later.method", params = {} },
+} }
+require("einlass").report(require("einlass.rpc").problem(1, "No. Use accounts.list.", data))'''
+    assert lua(house, script)[0].split("\n") == [
+        "einlass: No. Use accounts.list.", "Open it (einlassctl store slots).", "Close it (chmod go-rwx '/A B').",
+        "Look: https://a.example/.", "Wait."]
 
 
 def test_each_kind_of_question_is_asked_and_answered(house):
@@ -233,12 +204,12 @@ def test_a_token_without_a_question_fails_at_once(house):
     house.sign_in("github")
     script = '''
 local token, problem = require("einlass").token({ provider = "github", client = "my-plugin", interactive = false })
-io.write(tostring(token), " ", problem.reason, " ", problem.data.hint.method)'''
+io.write(tostring(token), " ", problem.reason, " ", problem.data.next[1].method)'''
     assert lua(house, script)[0] == "nil accessNotGranted access.set"
     # The same without a user interface, unless the plugin wants it.
     page = hold_pages(house)
     silent = script.replace(", interactive = false", "").replace("github", "google").replace(
-        '.hint.method', '.hint and ""')
+        '.next[1].method', '.next and ""')
     assert lua(house, silent)[0].startswith("nil noSystemAccount")
     write(house, "script.lua", silent.replace(" })", ", interactive = true })", 1))
     with start_lua(house, house.folder / "script.lua") as plugin:
@@ -271,12 +242,12 @@ io.write(tostring(found))'''
     assert lua(house, script)[0] == "a list"
 
 
-def test_a_hint_about_a_provider_that_is_gone(house):
+def test_a_next_step_about_a_provider_that_is_gone(house):
     script = '''
 require("einlass").setup({ interactive = true })
 vim.ui.select = function(items, options, chosen) chosen(items[1], 1) end
-local hint = { method = "providers.configure", params = { provider = "gone" } }
-require("einlass").report(require("einlass.rpc").problem(1, "the problem", { reason = "other", hint = hint }))
+local step = { label = "Do it", method = "providers.configure", params = { provider = "gone" } }
+require("einlass").report(require("einlass.rpc").problem(1, "the problem", { reason = "other", next = { step } }))
 vim.wait(30000, function() return vim.fn.execute("messages"):find("There is no provider gone.") end)'''
     assert "There is no provider gone." in lua(house, script)[1]
 

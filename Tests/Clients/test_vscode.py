@@ -279,13 +279,14 @@ def test_an_error_without_its_button_fails_the_session(house, host):
 
 
 def test_a_next_step_is_a_command_of_vs_code(extension):
-    """Each hint for which there is a command."""
+    """Each method for which there is a command."""
     script = """
 const [{ advice }, { EinlassError }] = ["vscode/src/text.js", "typescript/src/errors.js"].map(
   (file) => require(process.argv[1] + "/build/" + file));
 const problems = JSON.parse(process.argv[2]);
 console.log(JSON.stringify(problems.map(({ code, message, data }) => advice(new EinlassError(code, message, data)))));
-console.log(advice(new EinlassError(1, "Ask accounts.list.", {})), advice(new EinlassError(1, "No.", { reason: "throttled" })));
+console.log(advice(new EinlassError(1, "Ask accounts.list.", {})), advice(new EinlassError(1, "No.", { reason: "x", next: [
+  { label: "Look", page: "https://a.example/" }, { label: "Close it", command: "chmod go-rwx '/a b'" }] })));
 """
     problems = json.dumps([hints.problem(*case) for case in hints.CASES])
     output = subprocess.check_output(["node", "-e", script, str(extension), problems], text=True)
@@ -295,9 +296,8 @@ console.log(advice(new EinlassError(1, "Ask accounts.list.", {})), advice(new Ei
     for (_, message, _), text in zip(hints.CASES, json.loads(shown), strict=True):
         named = set(re.findall(r"einlass: [A-Z][a-z]*(?: [A-Z][a-z]*| a)*", text))
         assert named and named <= titles and hints.methods_in(text) == [], text
-        assert text.startswith(message.partition(". ")[0].rstrip(".") + "."), text
-    assert others == ("Ask accounts.list. No. Wait for the time in the message, then try again; if a service has refused the "
-                      "token, a sign-in helps at once (einlassctl sign-in --account ACCOUNT).")
+        assert text.startswith(f"{message} Look at it. Do it (einlass: "), text
+    assert others == "Ask accounts.list. No. Look: https://a.example/. Close it (chmod go-rwx '/a b')."
 
 
 # Changes by other processes

@@ -258,8 +258,9 @@ import Testing
     let front = try FrontEnd(["--store", "memory", "--config", file])
     defer { front.terminate() }
     let greeting = try front.call("initialize", ["client": ["name": "test"]])
-    let message = greeting["configuration"]?["problem"]?["message"]?.string ?? ""
-    #expect(message.contains("0644") && message.contains("chmod"))
+    let problem = greeting["configuration"]?["problem"]
+    #expect(problem?["message"]?.string?.contains("0644") == true)
+    #expect(problem?["next"]?.array?.first?["command"]?.string == "chmod go-rwx '\(file)'")
   }
 
   private static let account: JSONValue = [

@@ -2,7 +2,7 @@ import EinlassJSON
 import Foundation
 import Testing
 
-/// Error messages and hints are true and name a next step.
+/// Error messages are true, and the next steps help.
 @Suite struct MessageTests {
   @Test(arguments: [
     (
@@ -55,7 +55,7 @@ import Testing
       #expect(error?["code"]?.int64 == -32800)
       #expect(error?["data"]?["by"]?.string == "endOfInput")
       #expect(error?["message"]?.string?.contains("standard input ended") == true)
-      #expect(error?["message"]?.string?.contains("--finish") == true)
+      #expect(error?["data"]?["next"]?.array?.first?.text.contains("--finish") == true)
     }
   }
 
@@ -66,11 +66,11 @@ import Testing
       try front.send(id: "end", "shutdown", [:])
       let error = try Self.answer("flow", of: front)["error"]
       #expect(error?["data"]?["by"]?.string == "shutdown")
-      #expect(error?["message"]?.string?.contains("--finish") == false)
+      #expect(error?["data"]?["next"]?.text.contains("--finish") == false)
     }
   }
 
-  @Test func `Following the hints leads from missing access to a choice of account`() throws {
+  @Test func `Following the next steps leads from missing access to a choice of account`() throws {
     let folder = try TemporaryFolder()
     let (sandbox, front) = try Self.sandboxed(folder)
     defer { sandbox.terminate() }
@@ -82,10 +82,10 @@ import Testing
     #expect(get?["message"]?.string?.contains("The application anonymous has no access to") == true)
     let perform = try front.answer("auth.perform", ["provider": "twitter"])["error"]
     #expect(perform?["data"]?["reason"]?.string == "interactionRequired")
-    let said = "Answer in advance with access.set, the parameter account."
-    #expect(perform?["message"]?.string?.hasSuffix(said) == true)
+    let steps = perform?["data"]?["next"]?.array?.map { $0["method"]?.string ?? "" }
+    #expect(steps == ["access.set", "accounts.list", ""])
 
-    for hint in [get?["data"]?["hint"], perform?["data"]?["hint"]] {
+    for hint in [get, perform].map({ $0?["data"]?["next"]?.array?.first }) {
       let hint = try #require(hint)
       #expect(hint["method"]?.string == "access.set")
       #expect(hint["params"]?["application"]?.string == "anonymous")
@@ -98,10 +98,10 @@ import Testing
     }
     // Only the choice of the account is left.
     let choice = try front.answer("auth.perform", ["provider": "twitter"])["error"]
-    #expect(choice?["data"]?["hint"]?["method"]?.string == "accounts.list")
+    #expect(choice?["data"]?["next"]?.array?.first?["method"]?.string == "accounts.list")
   }
 
-  @Test func `The hint for a wider grant keeps the earlier permissions`() throws {
+  @Test func `The next step for a wider grant keeps the earlier permissions`() throws {
     let folder = try TemporaryFolder()
     let (sandbox, front) = try Self.sandboxed(folder)
     defer { sandbox.terminate() }
@@ -113,7 +113,7 @@ import Testing
       "access.set", ["provider": "facebook", "state": "granted", "permissions": ["email"]])
     let hint = try front.answer(
       "auth.perform", ["provider": "facebook", "permissions": ["public_profile"], "confirm": true])[
-        "error"]?["data"]?["hint"]
+        "error"]?["data"]?["next"]?.array?.first
     #expect(hint?["params"]?["permissions"] == ["email", "public_profile"])
   }
 
@@ -124,7 +124,9 @@ import Testing
     let error = try front.answer("accounts.export", ["path": .string("\(folder.path)/file")])[
       "error"]
     #expect(error?["data"]?["prompts"]?.array?.first?["option"]?.string == "--file-passphrase-fd")
-    #expect(error?["message"]?.string?.hasSuffix("Pass it with --file-passphrase-fd.") == true)
+    #expect(
+      error?["data"]?["next"]?.array?.first?["label"]?.string
+        == "Pass the passphrase with --file-passphrase-fd")
   }
 
   @Test func `A requested validity longer than any token's is logged once`() throws {

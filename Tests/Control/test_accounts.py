@@ -130,10 +130,10 @@ def test_a_file_that_others_can_read_is_named_with_the_command_that_mends_it(two
     (tmp_path / "a.json").write_text("{}")
     (tmp_path / "a.json").chmod(0o644)
     code, _, errors = run("accounts", "add", "a.json", *two, cwd=tmp_path)
-    assert code == 1 and "run: chmod go-rwx 'a.json'" in errors
+    assert code == 1 and "next: If nobody else had access, run this and start the command again: chmod go-rwx 'a.json'" in errors
 
 
 def test_the_type_that_a_provider_does_not_take_has_a_next_step(store):
     wrong = {**account("ada"), "provider": "github"}
     code, _, errors = run("accounts", "add", "-", *store, input=json.dumps(wrong))
-    assert code == 1 and "does not accept this type" in errors and "next: List the providers: einlassctl providers list" in errors
+    assert code == 1 and "does not accept this type" in errors and "next: Choose one of the providers: einlassctl providers list" in errors

@@ -129,11 +129,11 @@ def test_the_doctor_names_the_remedy_for_a_key_file_and_counts_signed_out_accoun
     key.chmod(0o644)
     for command in ("doctor", "check"):
         code, output, errors = run(*(["doctor"] if command == "doctor" else ["store", "check"]), *two)
-        assert code == 1 and f"next: If nobody else had access, run this and start the command again: chmod go-rwx '{key}'" in output + errors
+        assert code == 1 and f"next: If nobody else had access, take it away from others: chmod go-rwx '{key}'" in output + errors
     key.unlink()
     for command in (["doctor"], ["store", "check"]):
         code, output, errors = run(*command, *two)
-        assert code == 1 and "next: If the key file is elsewhere, name it with --key-file." in output + errors
+        assert code == 1 and "next: Put the key file back, or name it with --key-file" in output + errors
 
 
 @pytest.mark.parametrize("mode, owner, is_named", [(0o755, None, False), (0o1777, None, False), (0o775, None, True),

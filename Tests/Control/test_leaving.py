@@ -49,7 +49,7 @@ def test_a_failed_renewal_is_not_blamed_on_the_account(signed_in):
     assert run("access", "set", "neovim", "github", "granted", *options, env=os.environ | home)[0] == 0
     code, output, _ = run("accounts", "renew", "github/ada", "--for", "neovim", *options, env=os.environ | home)
     assert code == 1 and "It is still valid" in output, output
-    assert "next: Sign in again: einlassctl sign-in --account github/ada" in output
+    assert "next: Sign in to the account again: einlassctl sign-in --account github/ada" in output
     assert state(options, home) == ["ok"]
 
 

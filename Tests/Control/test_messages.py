@@ -86,7 +86,7 @@ def test_a_passphrase_may_come_by_standard_input(two, tmp_path, option):
 
 def test_an_export_names_the_option_for_its_passphrase(two, tmp_path):
     code, _, errors = run("accounts", "export", str(tmp_path / "file"), *two)
-    assert code == 1 and "Pass it with --file-passphrase-fd." in errors, errors
+    assert code == 1 and "next: Pass the passphrase with --file-passphrase-fd." in errors, errors
     assert "--file-passphrase-fd" in run("accounts", "export", "--help")[1]
 
 

@@ -107,7 +107,7 @@ def test_a_request_too_long_for_einlass_is_reported(two, tmp_path):
     file.write_text(text.replace('""', '"%s"' % ("x" * ((1 << 20) - len(text)))))
     file.chmod(0o600)
     code, _, errors = run("accounts", "add", str(file), *two)
-    assert code == 1 and "(lineTooLong, -32700)" in errors and "next: Pass less input at a time." in errors, errors
+    assert code == 1 and "(lineTooLong, -32700)" in errors and "next: Send less at a time." in errors, errors
     done = subprocess.run([EINLASS, *two[2:], "call", "accounts.add", "-"], stdin=file.open(), capture_output=True, text=True)
     assert done.returncode == 1 and json.loads(done.stdout)["error"]["data"]["reason"] == "lineTooLong", done.stderr
 

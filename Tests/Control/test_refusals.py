@@ -14,7 +14,7 @@ def test_a_next_step_repeats_the_options_of_the_store(store):
     code, output, errors = run("access", "set", "x", "nope", "granted", *store)
     assert (code, output) == (1, "")
     assert "(unknownProvider, 1020)" in errors
-    assert f"next: List the providers: einlassctl providers list {' '.join(store[2:])} {' '.join(store[:2])}\n" in errors
+    assert f"next: Choose one of the providers: einlassctl providers list {' '.join(store[2:])} {' '.join(store[:2])}\n" in errors
     code, output, errors = run("access", "set", "x", "nope", "granted", "--json", *store)
     assert code == 1 and json.loads(output)["error"]["data"]["reason"] == "unknownProvider" and errors
 
@@ -73,9 +73,9 @@ def test_a_silent_program_is_not_called_foreign(tmp_path):
     ["accounts", "import", "/nope"], ["accounts", "add", "/nope"], ["providers", "add", "/nope"],
     ["accounts", "rename", "ada", "\u202e"], ["accounts", "export", "/nope/x"],
 ])
-def test_a_message_with_a_remedy_gets_no_next_step(two, arguments):
+def test_a_fault_of_a_named_file_has_no_step_about_the_store(two, arguments):
     code, _, errors = with_passphrase(*arguments, *two)
-    assert code == 1 and "doctor" not in errors and "next:" not in errors
+    assert code == 1 and "doctor" not in errors and "Restore" not in errors
 
 
 def test_a_removed_working_directory_requires_absolute_paths(two, tmp_path):

@@ -79,7 +79,7 @@ def test_a_denial_elsewhere_gets_a_next_step(sign_in):
     with sign_in("gitlab") as terminal:
         terminal.wait_for("paste the address of that page here:")
         terminal.type(Visitor().open(page(terminal)).press("deny").location + "\r")
-        assert terminal.end() == 1 and "(accessDenied, 1012)" in terminal.shown and "next: Start again and allow it" in terminal.shown
+        assert terminal.end() == 1 and "(accessDenied, 1012)" in terminal.shown and "next: Sign in again, and allow it" in terminal.shown
     with sign_in("gitlab") as terminal:
         terminal.wait_for("paste the address of that page here:")
         terminal.type("\x03")

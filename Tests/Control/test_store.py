@@ -100,7 +100,7 @@ def test_a_wrong_path_is_not_reported_as_a_damaged_store(two, tmp_path):
             assert code == 1 and f"problem: {path} is a folder.\n   next: Name a new file in it." in errors
     (tmp_path / "other.json").write_text("{}")
     code, _, errors = with_passphrase("accounts", "import", str(tmp_path / "other.json"), *two)
-    assert code == 1 and "Name a file written by einlassctl accounts export." in errors and "Restore" not in errors
+    assert code == 1 and "next: Name a file that an export has written." in errors and "Restore" not in errors
 
 
 def test_a_backup_may_be_in_a_folder_that_others_may_read_but_not_write(two, tmp_path):
@@ -128,4 +128,4 @@ def test_messages_about_methods_name_commands(two):
         connection.execute("UPDATE meta SET encryptions = 1 << 31")
         connection.commit()
     code, _, errors = run("accounts", "add", "-", *two, input=json.dumps(account("carol")))
-    assert code == 1 and "Rotate it with einlassctl store rotate-key." in errors
+    assert code == 1 and "next: Rotate the key of the store: einlassctl store rotate-key" in errors

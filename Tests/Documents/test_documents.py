@@ -173,8 +173,9 @@ def test_the_table_of_an_object_is_complete(name):
 
 def test_the_table_of_errors_has_the_data():
     errors = json.loads((PROJECT / "protocol/errors.json").read_text())["errors"]
-    table = "\n".join(f"| {error['code']} | `{error['reason']}` | {'yes' if error['retryable'] else 'no'} | "
-                      f"{error['summary']} | {error['nextStep']} |" for error in errors)
+    table = "\n".join(f"| {error['code']} | `{error['reason']}` | {'yes' if error['retryable'] else 'no'} | {error['summary']} | "
+                      f"{'; '.join(step['label'] for step in error['next']) or 'none, because it has ended'} |"
+                      for error in errors)
     assert table in PAGE, f"the rows are:\n{table}"
 
 

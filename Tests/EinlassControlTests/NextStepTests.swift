@@ -15,100 +15,73 @@ struct NextStepTests {
     return (try? JSONReader.read(bytes))?["errors"]?.array ?? []
   }()
 
-  /// Every reason without a detail, and every reason with each of its details.
-  private static var refusals: [Refusal] {
-    errors.flatMap { error in
-      ([nil] + (error["details"]?.array ?? [])).map { detail in
-        let data = JSONObject(present: ["reason": error["reason"], "detail": detail])
-        return Refusal(["code": error["code"] ?? 0, "message": "No.", "data": .object(data)])
-      }
-    }
+  private static func refusal(_ next: JSONValue) -> Refusal {
+    Refusal(["code": 1005, "message": "No.", "data": ["reason": "x", "next": next]])
   }
 
-  /// The messages of these errors name the next step themselves.
-  private static let sayingItThemselves: Set<String> = [
-    "invalidParams", "providerFailure", "accountStoreFailure", "accountStoreFailure tooNew",
-    "accountStoreFailure permissions", "accountStoreFailure refused",
-  ]
+  private static func lines(_ step: JSONValue) -> [String] {
+    refusal([step]).nextSteps.map { $0.line(repeating: []) }
+  }
 
-  @Test("Every error of the protocol has a next step, and none of them names a method")
+  @Test("The next steps of every error are sentences or commands of einlassctl, without a method")
   func everyReason() throws {
     try #require(Self.errors.count > 40)
-    let catchAll = Refusal(["code": 1999, "data": ["reason": "new"]]).nextSteps
-    for refusal in Self.refusals {
-      let text = refusal.nextSteps.map { $0.line(repeating: []) }.joined(separator: " ")
-      let name = [refusal.reason, refusal.data["detail"]?.string].compactMap(\.self)
-        .joined(separator: " ")
-      #expect(text.isEmpty == Self.sayingItThemselves.contains(name), "\(name)")
-      #expect(refusal.nextSteps != catchAll, "\(name)")
-      let method = /(accounts|access|auth|providers|prompt|store|credentials|audit)\.\w+[A-Z]?\w*/
-      #expect(!text.contains(method) && !text.contains("`"), "\(refusal.reason): \(text)")
-    }
-  }
-
-  @Test("The commands in next steps are commands of einlassctl")
-  func commands() throws {
-    let advice = Refusal([
-      "code": 1007, "data": ["reason": "networkFailure", "advice": "checkClock"],
-    ])
-    for refusal in Self.refusals + [advice] {
-      for command in refusal.nextSteps.map(\.command) where !command.isEmpty {
-        #expect(throws: Never.self, "\(command)") { _ = try EinlassControl.parseAsRoot(command) }
+    var count = 0
+    for error in Self.errors {
+      let steps = Self.refusal(error["next"] ?? []).nextSteps
+      #expect(steps.isEmpty == (error["final"]?.bool == true), "\(error.text)")
+      for step in steps {
+        let text = step.line(repeating: [])
+        let method = /(accounts|access|auth|providers|prompt|store|credentials|audit)\.\w+[A-Z]?\w*/
+        #expect(!text.contains(method) && !text.contains("`"), "\(text)")
+        #expect(step.text.hasSuffix(step.command.isEmpty && step.foreign == nil ? "." : ":"))
+        guard !step.command.isEmpty else { continue }
+        count += 1
+        #expect(throws: Never.self, "\(text)") { _ = try EinlassControl.parseAsRoot(step.command) }
       }
     }
+    #expect(count > 5)
     #expect(throws: (any Error).self) { _ = try EinlassControl.parseAsRoot(["store", "nope"]) }
-    #expect(advice.nextSteps.count == 2)
   }
 
-  @Test("The commands in errors.json are commands of einlassctl")
-  func commandsOfErrors() throws {
-    let steps = Self.errors.compactMap { $0["nextStep"]?.string }
-    let commands = steps.flatMap { $0.matches(of: /\(einlassctl ([^)]*)\)/) }
-      .map { $0.1.split(separator: " ").map { String($0) } }
-    try #require(commands.count > 10)
-    for command in commands {
-      #expect(throws: Never.self, "\(command)") {
-        _ = try EinlassControl.parseAsRoot(command)
-      }
-    }
+  @Test(
+    "A next step with a method names the command of einlassctl with its parameters",
+    arguments: [
+      (#"{"method":"accounts.signIn","params":{"provider":"github"}}"#, "sign-in github"),
+      (
+        #"{"method":"accounts.signIn","params":{"provider":"x","account":"a_1","scopes":["a","b"]}}"#,
+        "sign-in --account a_1 --scope a --scope b"
+      ),
+      (
+        #"{"method":"accounts.signIn","params":{"resource":"https://a.example"}}"#,
+        "sign-in https://a.example"
+      ),
+      (#"{"method":"accounts.add","params":{"replace":true}}"#, "accounts add --replace"),
+      (
+        #"{"method":"access.set","params":{"application":"git","provider":"x","permissions":["p"],"accounts":["a_1"],"audience":"onlyMe","includes":["refreshToken"]}}"#,
+        "access set git x granted --account a_1 --permission p --audience onlyMe --refresh-token"
+      ),
+      (#"{"method":"access.reset","params":{"provider":"x"}}"#, "access reset einlassctl x"),
+      (#"{"method":"credentials.get","params":{"resource":"https://a"}}"#, "token https://a"),
+      (#"{"method":"providers.configure","params":{"provider":"x"}}"#, "providers configure x"),
+      (#"{"method":"users.unlink","params":{"provider":"x"}}"#, "users unlink USER x"),
+    ])
+  func commands(step: String, command: String) throws {
+    var step = try #require(JSONReader.read(Array(step.utf8)).object)
+    step["label"] = "Do it"
+    #expect(Self.lines(.object(step)) == ["Do it: einlassctl \(command)"])
   }
 
-  @Test("A next step names the missing parts of a registration, and one second is singular")
-  func wording() {
-    func line(_ code: JSONValue, _ reason: JSONValue, _ member: String, _ value: JSONValue)
-      -> String
-    {
-      let data = JSONObject([("reason", reason), ("provider", "vimeo"), (member, value)])
-      return Refusal(["code": code, "message": "No.", "data": .object(data)]).nextSteps
-        .map { $0.line(repeating: []) }.joined()
-    }
-    let configure = "einlassctl providers configure vimeo"
-    for (detail, parts) in [
-      ("clientSecret", "client secret"), ("clientId, clientSecret", "client id and client secret"),
-    ] {
-      #expect(
-        line(1006, "authenticatorUnconfigured", "detail", .string(detail))
-          == "Register an application there and enter its \(parts): \(configure)")
-    }
-    for (seconds, text) in [(JSONValue(1), "1 second"), (2, "2 seconds")] {
-      #expect(
-        line(1017, "throttled", "retryAfterSeconds", seconds)
-          == "Start the command again in \(text).")
-    }
-  }
-
-  @Test("A registration for another server is configured again, and an account is added again")
-  func bindingMismatch() {
-    let data = JSONObject(present: ["reason": "bindingMismatch", "provider": "other"])
-    var registrations = data
-    registrations["hint"] = ["method": "providers.configure", "params": ["provider": "other"]]
-    for (data, command) in [
-      (registrations, ["providers", "configure", "other"]),
-      (data, ["accounts", "add", "--replace"]),
-    ] {
-      let refusal = Refusal(["code": 1027, "message": "No.", "data": .object(data)])
-      #expect(refusal.nextSteps.map(\.command) == [command])
-    }
+  @Test("A step without a command of einlassctl is a sentence, with its page or foreign command")
+  func foreignSteps() {
+    let later: JSONValue = ["label": "Do it", "method": "later.method", "params": [:]]
+    #expect(Self.lines(later) == ["Do it."])
+    #expect(
+      Self.lines(["label": "Do it", "page": "https://a.example/\u{1B}"])
+        == ["Do it (https://a.example/\u{FFFD})."])
+    #expect(
+      Self.lines(["label": "Do it", "command": "chmod go-rwx '/a b'"])
+        == ["Do it: chmod go-rwx '/a b'"])
   }
 
   @Test("A next step repeats the store option, with the path quoted")
@@ -125,7 +98,7 @@ struct NextStepTests {
     let refusal = Refusal([
       "code": 1017, "message": "Wait\u{1B}[2J.",
       "data": [
-        "reason": "throttled", "retryAfterSeconds": 60,
+        "reason": "throttled", "next": [["label": "Wait\u{1B}"], ["label": "Report it"]],
         "serverError": ["status": 429, "text": "slow\u{202E}"],
       ],
     ])
@@ -133,7 +106,7 @@ struct NextStepTests {
     #expect(
       lines == [
         "problem: Wait\u{FFFD}[2J. (throttled, 1017)", "   they: status 429, text slow\u{FFFD}",
-        "   next: Start the command again in 60 seconds.",
+        "   next: Wait\u{FFFD}.", "   next: Report it.",
       ])
   }
 

@@ -318,7 +318,7 @@ import Testing
         == "keyUnavailable")
     #expect(outcome(try store(), id) == "keyUnavailable")
     let found = problem { _ = try store().credentials(id) }
-    #expect(found?.message.contains("name it as keyCommand") == true)
+    #expect(found?.advice == .nameKeyCommand)
     #expect(try store(command: print).maintenance.rotateKey { _, _ in }.droppedSlots == [])
     #expect(outcome(try store(command: print), id) == "opens")
     let rows = try SQLiteTool(path: home.database).run("SELECT hex(parameters) FROM keyslot")

@@ -26,12 +26,15 @@ PERMITTED = {
     "credentials.sign": {("authorization",), ("dpop",)},
 }
 # The only members of the data of an error that may contain a secret.
-PERMITTED_IN_ERRORS = {("pendingCredential",), ("hint", "params", "pendingCredential")}
+PERMITTED_IN_ERRORS = {("pendingCredential",), ("next", "params", "pendingCredential")}
 
 
 def without(value, path):
     """Removes the member at this path from the value."""
-    if isinstance(value, dict) and path[0] in value:
+    if isinstance(value, list):
+        for element in value:
+            without(element, path)
+    elif isinstance(value, dict) and path[0] in value:
         if len(path) == 1:
             del value[path[0]]
         else:

@@ -63,7 +63,7 @@ def test_a_folder_that_others_can_enter_is_refused_with_a_remedy(place, mode):
 
     (code, answer), left, allowed = as_user(NOBODY, body)
     assert code == 1 and left == []
-    assert answer["error"]["data"]["detail"] == "permissions" and "chmod" in answer["error"]["message"]
+    assert answer["error"]["data"]["detail"] == "permissions" and "chmod" in answer["error"]["data"]["next"][0]["command"]
     assert allowed == 0  # the control: the mode was the cause
 
 

@@ -43,9 +43,11 @@ TEXT = {"type": "string", "minLength": 1}
 # The members allowed in the data of any error (protocol/README.md, Errors).
 ERROR_DATA = {
     "reason": TEXT, "retryable": {"type": "boolean"}, "detail": TEXT, "provider": TEXT, "account": TEXT, "flow": TEXT, "path": TEXT,
-    "hint": {"type": "object", "required": ["method", "params"], "additionalProperties": False,
-             "properties": {"method": {"enum": sorted(METHODS)}, "params": {"type": "object"}}},
-    "advice": {"enum": ["checkClock", "unlockOnWeb", "changeSettings"]},
+    "next": {"type": "array", "items": {
+        "type": "object", "required": ["label"], "additionalProperties": False, "dependentRequired": {"method": ["params"]},
+        "properties": {"label": TEXT, "method": {"enum": sorted(METHODS)}, "params": {"type": "object"},
+                       "page": {"type": "string", "pattern": "^https://"}, "command": TEXT}}},
+    "final": {"const": True},
     "networkCode": {"type": "integer"}, "retryAfterSeconds": {"type": "integer", "minimum": 0},
     "serverError": {"type": "object", "additionalProperties": False, "properties": {
         "status": {"type": "integer"}, "code": {**TEXT, "maxLength": 64}, "subcode": {**TEXT, "maxLength": 64},
@@ -59,7 +61,7 @@ OWN_DATA = {
     "outcome": {"enum": ["accepted", "declined", "cancelled", "expired", "satisfied"]}}
 ERROR = {"type": "object", "required": ["code", "message", "data"], "maxProperties": 3, "properties": {
     "code": {"type": "integer"}, "message": TEXT,
-    "data": {"type": "object", "required": ["reason", "retryable"], "properties": {**ERROR_DATA, **OWN_DATA},
+    "data": {"type": "object", "required": ["reason", "retryable", "next"], "properties": {**ERROR_DATA, **OWN_DATA},
              "additionalProperties": False}}}
 
 # The message objects of JSON-RPC 2.0, with the restrictions of this protocol.
@@ -84,6 +86,7 @@ def judge_error(error):
     jsonschema.Draft202012Validator(ERROR).validate(error)
     data = error["data"]
     assert (error["code"], data["reason"]) in ERRORS
+    assert bool(data["next"]) != data.get("final", False), data
     own = set(data) & set(OWN_DATA)
     assert own <= set(ERRORS[error["code"], data["reason"]]), (data["reason"], own)
 
@@ -104,6 +107,11 @@ def params_schema(method):
             "required": [param["name"] for param in method["params"] if param["required"]],
             "additionalProperties": "x-closed" not in method,
             "allOf": [method["x-params"]] if "x-params" in method else [{}]}
+
+
+def request_of(data):
+    """Returns the first next step that is a request."""
+    return next(step for step in data["next"] if "method" in step)
 
 
 class Session:

@@ -13,6 +13,7 @@ import pytest
 import conformance_extensions  # noqa: F401, adds its scenarios
 from conformance_client import Client, PlainClient, Refused
 from conformance_scenarios import DOCUMENT, SCENARIOS, Run, provider_id
+from session import request_of
 
 LISTED = [line.split()[1] for line in (Path(__file__).parent / "conformance_scenarios.txt").read_text().splitlines()
           if not line.startswith("#")]
@@ -134,7 +135,7 @@ class EinlassClient(Client):
         answer = self.front_end.answer(
             self.front_end.send("credentials.get", account=self.account, resource=self.resource))
         if hasattr(answer, "code"):
-            assert answer.data["hint"]["method"] == "accounts.signIn", answer
+            assert request_of(answer.data)["method"] == "accounts.signIn", answer
             self.sign_in(challenge)
 
     def headers(self):

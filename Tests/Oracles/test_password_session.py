@@ -16,6 +16,7 @@ import pytest
 from nginx import Authority
 from oracle import Server
 from servers import running, tell
+from session import request_of
 from session_server import PASSWORD, WIRE
 
 pytestmark = pytest.mark.usefixtures("built")
@@ -372,8 +373,8 @@ def test_a_rejected_session_that_has_ended_needs_a_new_sign_in(plain, start, des
     assert front_end.health(account) == "reloginNeeded"
     answer = front_end.answer(front_end.send("credentials.get", account=account))
     assert answer.data["reason"] == "reloginNeeded"
-    assert answer.data["hint"]["method"] == "accounts.signIn"
-    answer, _ = attempt(front_end, plain.password, username="alice", **answer.data["hint"]["params"])
+    assert request_of(answer.data)["method"] == "accounts.signIn"
+    answer, _ = attempt(front_end, plain.password, username="alice", **request_of(answer.data)["params"])
     assert answer.result["account"] == account
     assert front_end.health(account) == "ok" and plain.knows(credential(front_end, account))
 

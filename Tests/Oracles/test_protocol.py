@@ -11,7 +11,7 @@ import jsonrpcclient
 import jsonschema
 import pytest
 
-from session import DOCUMENT, METHODS, Session, judge, judge_envelope, judge_error
+from session import DOCUMENT, METHODS, Session, judge, judge_envelope, judge_error, request_of
 
 pytestmark = pytest.mark.usefixtures("built")
 
@@ -181,7 +181,7 @@ def test_following_a_hint_mends_the_error(session, ready):
     def follow(code, method, params, **more):
         answer = session.answer(session.send(method, **params))
         assert isinstance(answer, jsonrpcclient.Error) and answer.code == code, answer
-        hint = answer.data["hint"]
+        hint = request_of(answer.data)
         return session.call(hint["method"], **hint["params"], **more)
 
     id = follow(1001, "auth.perform", {"provider": "twitter"}, **credential)["account"]
@@ -231,12 +231,12 @@ def test_the_envelope_check_refuses_invalid_messages(message):
         judge_envelope(message)
 
 
-CANCELLED = {"code": -32800, "message": "x", "data": {"reason": "cancelled", "retryable": False, "by": "client"}}
+CANCELLED = {"code": -32800, "message": "x", "data": {"reason": "cancelled", "retryable": False, "by": "client", "next": [{"label": "x"}]}}
 
 
 @pytest.mark.parametrize("member", [
-    {"token": "x"}, {"hint": {"method": "no.such", "params": {}}}, {"serverError": {"body": "x"}},
-    {"serverError": {"text": "x" * 201}}, {"path": None}, {"advice": "x"}, {"expected": "a rarer word"}, {"reason": "x"}])
+    {"token": "x"}, {"next": [{"label": "x", "method": "no.such", "params": {}}]}, {"next": []}, {"next": [{"label": "x", "method": "auth.list"}]}, {"serverError": {"body": "x"}},
+    {"serverError": {"text": "x" * 201}}, {"path": None}, {"next": [{"label": "x", "page": "http://example.com"}]}, {"expected": "a rarer word"}, {"reason": "x"}])
 def test_the_error_check_refuses_undocumented_members(member):
     judge_error(CANCELLED)
     with pytest.raises((jsonschema.ValidationError, AssertionError)):

@@ -14,6 +14,7 @@ import browser
 from browser import Chromium
 from front_end import bring_back, visit
 from servers import log, running
+from session import request_of
 
 pytestmark = pytest.mark.usefixtures("built")
 real_browser = pytest.mark.skipif(browser.WHY_NOT is not None, reason=str(browser.WHY_NOT))
@@ -122,10 +123,10 @@ def test_a_token_is_handed_out_for_its_own_resource_alone(dot, resource, start):
         id = front_end.send("credentials.get", account=account, **wrong)
         data = front_end.answer(id).data
         method = "accounts.signIn" if wrong else "credentials.get"
-        assert data["reason"] == "reloginNeeded" and data["hint"]["method"] == method
+        assert data["reason"] == "reloginNeeded" and request_of(data)["method"] == method
     # The hint names the resource, so following it works.
     id = front_end.send("credentials.get", account=account, resource=resource["other"])
-    hint = front_end.answer(id).data["hint"]
+    hint = request_of(front_end.answer(id).data)
     second = sign_in(front_end, dot, **hint["params"])
     assert second["account"] == account and second["resource"] == resource["other"]
     tokens = {name: front_end.token(account, resource=name) for name in (first["resource"], second["resource"])}
@@ -151,8 +152,8 @@ def test_a_missing_scope_is_refused_and_the_challenge_leads_to_it(dot, resource,
     assert status == 403 and "insufficient_scope" in challenge
     data = front_end.answer(front_end.send("credentials.get", scopes=["photos"], **wanted)).data
     assert data["reason"] == "reloginNeeded" and data["detail"] == "photos"
-    assert data["hint"]["params"]["scopes"] == ["openid", "photos"]
-    sign_in(front_end, dot, **data["hint"]["params"])
+    assert request_of(data)["params"]["scopes"] == ["openid", "photos"]
+    sign_in(front_end, dot, **request_of(data)["params"])
     token = front_end.token(scopes=["photos"], **wanted)
     assert ask(resource["resource"], token)[0] == 200
 
@@ -260,7 +261,7 @@ def test_after_a_migration_the_hint_leads_to_a_token_of_the_new_server(dot, stri
     assert error.data["reason"] == "invalidChoice"
     # The only page is that of the first sign-in.
     assert [entry["method"] for entry in front_end.notifications].count("prompt.opened") == 1
-    hint = error.data["hint"]
+    hint = request_of(error.data)
     assert hint == {"method": "accounts.signIn", "params": {"resource": resource["resource"]}}
     second = sign_in(front_end, strict, **hint["params"])
     assert second["created"] and second["account"] != first["account"] and second["provider"] != first["provider"]

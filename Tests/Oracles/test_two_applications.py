@@ -6,6 +6,7 @@ following einlass's hints. The server's introspection names the owner and the cl
 import pytest
 
 from front_end import bring_back, visit
+from session import request_of
 from test_sign_in import flow, provider
 from test_unidentified import introspection
 
@@ -39,7 +40,7 @@ def refusals(front_end, account):
              ("credentials.sign", {"account": account, "method": "GET", "url": "https://example.com/"})]
     for method, params in asked:
         answer = front_end.answer(front_end.send(method, **params))
-        yield answer.code, answer.data["reason"], answer.data["hint"]
+        yield answer.code, answer.data["reason"], request_of(answer.data)
 
 
 def test_an_application_without_a_credential_signs_in_beside_the_other(dot, applications):

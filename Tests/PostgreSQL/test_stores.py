@@ -270,7 +270,7 @@ def test_the_owner_of_older_tables_is_named_to_a_role_that_may_not_change_them(g
     machine.take_key(owner.machines[0])
     process = machine.start(guest.address("aged", role="guest"))
     answer = process.call("accounts.list")
-    assert detail(answer) == "permissions" and "--dump-schema" in answer["error"]["message"], answer
+    assert detail(answer) == "permissions" and "--dump-schema" in answer["error"]["data"]["next"][0]["command"], answer
     assert guest.sql("SELECT schema FROM einlass_aged.meta") == [("1",)]
     done = subprocess.run([EINLASS, "--store", owner.address, "--dump-schema"], capture_output=True, text=True, check=True)
     guest.sql("SET ROLE einlass; " + done.stdout, *(line.replace("lent", "aged") for line in USE))
@@ -390,7 +390,7 @@ def test_a_move_whose_end_is_unknown_says_how_to_go_on(shared, fleet):
         trap = wire.trap(("out", b"RENAME TO"), ("out", b"COMMIT"), do=lambda: "drop")
         answer = process.call("store.move", to=str(moved))
         trap.wait()
-        assert detail(answer) == "unreachable" and f"remove the new one at {moved}" in answer["error"]["message"], answer
+        assert detail(answer) == "unreachable" and f" to {moved} failed" in answer["error"]["message"], answer
         # The old store is still there, so the new one goes.
         assert names(process) == ["ada"]
         assert detail(process.call("store.move", to=str(moved))) == "refused"

@@ -61,59 +61,20 @@ It answers by `einlass-answer'.")
 
 (defconst einlass--folder (file-name-directory (or load-file-name buffer-file-name default-directory)))
 
-(defconst einlass--next-steps
-  '(("shuttingDown" . "Start einlass again.")
-    ("unknownMethod" . "Update einlass, or the program that spawned it.")
-    ("unsupportedVersion" . "Update einlass, or the program that spawned it.")
-    ("internal" . "Run einlass again with --log-level debug and report its log.")
-    ("overloaded" . "Wait until some are answered, then try again.")
-    ("userCanceledAccountSelection" . "Sign in again and choose an account.")
-    ("accountBanned" . "Ask the provider about the account, or sign in with another one.")
-    ("networkFailure" . "Check the network connection and the clock, then try again.")
-    ("providerFailure" . "See the provider's error; try again later.")
-    ("accountStoreFailure" . "Correct the problem in the message, then try again.")
-    ("userCanceled" . "Start again and answer the prompt.")
-    ("accessDenied" . "Sign in again and allow it on the provider's page.")
-    ("stateMismatch" . "Sign in again, and use only the page of the new sign-in.")
-    ("flowExpired" . "Start again; give a longer deadline if the time was too short.")
-    ("wrongCredentials" . "Enter name and password again.")
-    ("throttled"
-     . "Wait for the time in the message, then try again; if a service has \
-refused the token, a sign-in helps at once (einlassctl sign-in --account \
-ACCOUNT).")
-    ("verificationFailed"
-     . "Check the clock; if it is right, replace the assertion that the message names, \
-else do not trust this sign-in and report it.")
-    ("bindingMismatch"
-     . "Use the configuration of the account's sign-in, or store the registration again \
-(einlassctl providers configure PROVIDER), or add the account again (einlassctl accounts add --replace).")
-    ("unsafeURL"
-     . "Use an https address. If no provider serves it, choose an account for it \
-(einlassctl services add ADDRESS PROVIDER). If a server of the own network is \
-not public, name it in internalHosts of the configuration file.")
-    ("noSystemAccount" . "Sign in by M-x einlass-sign-in.")
-    ("accessNotGranted" . "Allow it when Emacs asks.  M-x einlass-access changes an earlier answer: a allows it, k forgets it.")
-    ("reloginNeeded" . "Sign in to the account again: s in M-x einlass-accounts.")
-    ("notIssuedToThisClient"
-     . "Sign in to the account from Emacs: s in M-x einlass-accounts.  The credentials of other applications are kept.")
-    ("authenticatorUnconfigured"
-     . "Register an application at the provider, then enter its client id and secret after M-x einlass-sign-in.")
-    ("interactionRequired"
-     . "Sign in by M-x einlass-sign-in, decide in M-x einlass-access, or prefer an account in M-x einlass-accounts, \
-then try again.")
-    ("flowNotSupported" . "Use another flow, or another provider.  M-x einlass-sign-in offers all.")
-    ("tokenNotSaved" . "Repair the store, then sign in to the account again: s in M-x einlass-accounts.")
-    ("unknownProvider"
-     . "Use a provider that M-x einlass-sign-in offers, or add the provider (einlassctl providers add).")
-    ("unknownAccount" . "Use one of the accounts in M-x einlass-accounts.")
-    ("invalidCredential" . "Sign in by M-x einlass-sign-in, or get a new credential.")
-    ("serverGone"
+(defconst einlass--own-steps
+  '(("serverGone"
      . "Try again, which starts it again.  If it ends again, look into the buffer *einlass stderr*.")
     ("timeout" . "Stop it by M-x einlass-stop, then try again.")
     ("notEinlass" . "Correct the variable EINLASS or `einlass-program', or update einlass."))
-  "The next step after each reason of an error.
-Those from `noSystemAccount' on have the commands of Emacs, and the last three
-reasons are those of this package.  The others are from protocol/errors.json.")
+  "The next step after the errors of this package, by their reason.")
+
+(defconst einlass--commands
+  '(("access.reset" . "M-x einlass-access") ("access.set" . "M-x einlass-access")
+    ("accounts.add" . "einlassctl accounts add --replace") ("accounts.list" . "M-x einlass-accounts")
+    ("accounts.signIn" . "M-x einlass-sign-in") ("auth.perform" . "M-x einlass-sign-in")
+    ("providers.configure" . "M-x einlass-sign-in") ("providers.list" . "M-x einlass-sign-in")
+    ("store.status" . "einlassctl store slots"))
+  "The command for a next step, by its method.")
 
 (defconst einlass--questions
   '(("grantAccess" . einlass--ask-access) ("selectAccount" . einlass--ask-account)
@@ -743,38 +704,38 @@ An error is shown with its next step.  Emacs does not wait for the answer."
   "Return the name of the provider of DATA."
   (einlass--clean (or (plist-get data :provider) (plist-get data :resource) "the provider")))
 
-(defconst einlass--hints
+(defconst einlass--requests
   '(("accounts.signIn" . "Sign in at %s now? ")
     ("auth.perform" . "Sign in at %s now? ")
     ("access.reset" . "Forget the earlier answer about %s and ask again? ")
     ("access.set" . "Allow the access to %s? ")
     ("providers.configure" . "Store a registration at %s now? "))
-  "The question before the request of a hint, by its method.")
+  "The question before the request of a next step, by its method.")
+
+(defun einlass--request-of (problem)
+  "Return the first next step after the error PROBLEM with a question, or nil."
+  (seq-find (lambda (step) (assoc (plist-get step :method) einlass--requests))
+            (plist-get (plist-get problem :data) :next)))
+
+(defun einlass--step-in-words (step)
+  "Return the next step STEP with its page and a command of Emacs or of a shell."
+  (let ((page (plist-get step :page))
+        (command (or (cdr (assoc (plist-get step :method) einlass--commands)) (plist-get step :command))))
+    (concat (einlass--clean (plist-get step :label))
+            (when page (format ": %s" (einlass--clean page)))
+            (when command (format " (%s)" (einlass--clean command)))
+            ".")))
 
 (defun einlass--next-step (problem)
-  "Return the next step after the error PROBLEM, or nil."
-  (let* ((data (plist-get problem :data)) (reason (plist-get data :reason)) (code (plist-get problem :code)))
-    (or (and (equal (plist-get data :path) "/server") "Enter its address again.")
-        (cdr (assoc reason einlass--next-steps))
-        (and (<= -32700 code -32600) "This is a fault of einlass.el: report it there."))))
-
-(defconst einlass--methods
-  (regexp-opt '("access.set" "accounts.list" "accounts.signIn" "providers.configure" "providers.list"))
-  "The methods that messages name and that have a command here.")
+  "Return what helps after the error PROBLEM in words."
+  (let ((data (plist-get problem :data)))
+    (or (cdr (assoc (plist-get data :reason) einlass--own-steps))
+        (mapconcat #'einlass--step-in-words (plist-get data :next) "  "))))
 
 (defun einlass--text (problem)
-  "Return the message of the error PROBLEM, with the words of the provider.
-A sentence that names one of `einlass--methods' is left out, because the next
-step names the command."
-  (let ((words (plist-get (plist-get (plist-get problem :data) :serverError) :text))
-        (message (replace-regexp-in-string
-                  ", or pass secure: false" "" ; for which there is no command
-                  (replace-regexp-in-string "\\`The parameter /server " "The server "
-                                            (einlass--clean (plist-get problem :message))))))
-    (concat (string-join (or (seq-remove (lambda (sentence) (string-match-p einlass--methods sentence))
-                                         (split-string (replace-regexp-in-string "\\. " ".\n" message) "\n"))
-                             (list message))
-                         " ")
+  "Return the message of the error PROBLEM, with the words of the provider."
+  (let ((words (plist-get (plist-get (plist-get problem :data) :serverError) :text)))
+    (concat (einlass--clean (plist-get problem :message))
             (when words (format "  They say: %s" (einlass--clean words))))))
 
 (defun einlass--advice (problem)
@@ -783,25 +744,25 @@ step names the command."
 
 (defun einlass--report (problem retry)
   "Show the error PROBLEM and offer its next step.  Call RETRY after that step."
-  (let* ((data (plist-get problem :data)) (hint (plist-get data :hint))
-         (method (plist-get hint :method)) (question (cdr (assoc method einlass--hints)))
-         (provider (einlass--provider-name (plist-get hint :params)))
+  (let* ((data (plist-get problem :data)) (step (einlass--request-of problem))
+         (method (plist-get step :method)) (question (cdr (assoc method einlass--requests)))
+         (provider (einlass--provider-name (plist-get step :params)))
          (offer (format "%s  %s" (einlass--text problem) (format (or question "") provider))))
     (cond ((member (plist-get data :reason) '("userCanceled" "userCanceledAccountSelection" "cancelled"))
            (message "Cancelled"))
           ((and question (y-or-n-p offer))
            (einlass--do (intern method)
                         (pcase method
-                          ("accounts.signIn" (einlass--with-server (plist-get hint :params)))
-                          ("providers.configure" (append (plist-get hint :params)
-                                                         (einlass--ask-registration (plist-get hint :params))))
-                          (_ (plist-get hint :params)))
+                          ("accounts.signIn" (einlass--with-server (plist-get step :params)))
+                          ("providers.configure" (append (plist-get step :params)
+                                                         (einlass--ask-registration (plist-get step :params))))
+                          (_ (plist-get step :params)))
                         (lambda (_) (if (equal method "accounts.signIn") (message "Signed in") (funcall retry)))))
           (t (message "%s" (einlass--advice problem))))))
 
-(defun einlass--ask-registration (hint)
-  "Ask for the registration of the application at the provider of HINT."
-  (let* ((provider (seq-find (lambda (one) (equal (plist-get one :id) (plist-get hint :provider)))
+(defun einlass--ask-registration (params)
+  "Ask for the registration of the application at the provider of PARAMS."
+  (let* ((provider (seq-find (lambda (one) (equal (plist-get one :id) (plist-get params :provider)))
                              (einlass--all 'providers.list :providers)))
          (setup (plist-get provider :setup))
          (id (read-string (format "Register an application at %s with the redirect address %s.\nIts client id: "
@@ -1012,10 +973,11 @@ It is of ACCOUNT, or of the usual account."
          (credential (plist-get (condition-case problem
                                     (einlass-request 'credentials.get wish)
                                   (einlass-error
-                                   (let ((hint (plist-get (einlass-error-data problem) :hint)))
-                                     (when (or noninteractive (not (equal (plist-get hint :method) "accounts.signIn")))
+                                   (let ((step (seq-find (lambda (one) (equal (plist-get one :method) "accounts.signIn"))
+                                                         (plist-get (einlass-error-data problem) :next))))
+                                     (when (or noninteractive (not step))
                                        (signal (car problem) (cdr problem)))
-                                     (einlass-request 'accounts.signIn (plist-get hint :params))
+                                     (einlass-request 'accounts.signIn (plist-get step :params))
                                      (einlass-request 'credentials.get wish))))
                                 :credential)))
     (if (equal (downcase (or (plist-get credential :tokenType) "")) "bearer")

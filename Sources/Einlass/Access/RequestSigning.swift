@@ -68,11 +68,11 @@ private func address(of request: SignRequest) throws(Problem) -> WebAddress {
   let address: WebAddress
   do { address = try WebAddress.parse(request.url) } catch {
     throw Problem(
-      .unsafeURL, "The url \(error.rawValue). Give an absolute https address.", path: "/url")
+      .unsafeURL, "The url \(error.rawValue).", path: "/url")
   }
   guard address.isSafe else {
     throw Problem(
-      .unsafeURL, "The url is plain http to another machine. Give an https address.", path: "/url")
+      .unsafeURL, "The url is plain http to another machine.", path: "/url")
   }
   guard !request.method.isEmpty, request.method.utf8.allSatisfy({ (0x41...0x5A).contains($0) })
   else {

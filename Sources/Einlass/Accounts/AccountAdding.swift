@@ -11,8 +11,10 @@ extension AddAccountRequest {
   {
     try check()
     guard let flow = provider.flows.first(where: { $0.startsFrom(credential) }) else {
-      throw .invalidParameter(
+      var problem = Problem.invalidParameter(
         "/credential/type", "\(provider.name) does not accept this type of credential.")
+      problem.hint = .init("providers.list")
+      throw problem
     }
     if case .oauth2(let token) = credential, token.isBound {
       throw .invalidParameter(

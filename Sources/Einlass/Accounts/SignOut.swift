@@ -9,10 +9,11 @@ public struct Revocation: Sendable, Equatable {
     public var what: String
     /// One English sentence.
     public var reason: String
+    /// The next step, if there is one.
+    public var advice: Problem.Advice?
 
-    public init(what: String, reason: String) {
-      self.what = what
-      self.reason = reason
+    public init(what: String, reason: String, advice: Problem.Advice? = nil) {
+      (self.what, self.reason, self.advice) = (what, reason, advice)
     }
   }
 
@@ -82,7 +83,7 @@ struct SignOut {
       store.forgetUnusedAvatars()
     }
     switch credentials {
-    case .failure(let problem): revocation.leave("credentials", problem.message)
+    case .failure(let problem): revocation.leave("credentials", problem)
     case .success where !revokes:
       revocation.leave("credentials", "The request did not ask for revocation.")
     case .success(let credentials):
@@ -122,12 +123,13 @@ struct SignOut {
     guard let provider else {
       return revocation.leave(
         what,
-        "The provider \(account.provider) is not in the catalogue, so the credential was not revoked. If a file describes it, name the file with --providers."
+        "The provider \(account.provider) is not in the catalogue, so the credential was not revoked.",
+        advice: .nameProvidersFile
       )
     }
     if case .session(let session) = stored.credential {
       guard provider.isBound(stored) else {
-        return revocation.leave(what, Problem.elsewhere(provider, stored, account).message)
+        return revocation.leave(what, .elsewhere(provider, stored, account))
       }
       return await end(session, what, &revocation)
     }
@@ -135,7 +137,7 @@ struct SignOut {
       return revocation.leave(what, "\(provider.name) offers no way to revoke it.")
     }
     guard provider.isBound(stored) else {
-      return revocation.leave(what, Problem.elsewhere(provider, stored, account).message)
+      return revocation.leave(what, .elsewhere(provider, stored, account))
     }
     let own = own(of: stored)
     let exchange = Exchange(
@@ -163,9 +165,7 @@ struct SignOut {
           || [401, 403].contains(error.problem.serverError?.status)
         let isUnproven = isRefused && own?.clientSecret == nil && needsSecret(way, at: provider)
         revocation.leave(
-          what,
-          isUnproven
-            ? Problem.unproven(provider, stored, account).message : error.problem.message)
+          what, isUnproven ? .unproven(provider, stored, account) : error.problem)
       }
     }
   }
@@ -215,7 +215,7 @@ extension SignOut {
     do throws(FlowFailure) {
       try await exchange.ask(logout, of: session, flow, at: .revoke)
       revocation.revoked.append(what)
-    } catch { revocation.leave(what, error.problem.message) }
+    } catch { revocation.leave(what, error.problem) }
   }
 
   /// Returns `nil` if the provider has no revocation request.
@@ -293,8 +293,14 @@ extension SignOut {
 }
 
 extension Revocation {
-  fileprivate mutating func leave(_ what: String, _ reason: String) {
-    notRevoked.append(Remainder(what: what, reason: reason))
+  fileprivate mutating func leave(
+    _ what: String, _ reason: String, advice: Problem.Advice? = nil
+  ) {
+    notRevoked.append(Remainder(what: what, reason: reason, advice: advice))
+  }
+
+  fileprivate mutating func leave(_ what: String, _ problem: Problem) {
+    leave(what, problem.message, advice: problem.advice)
   }
 }
 
@@ -307,9 +313,8 @@ extension Problem {
       .bindingMismatch,
       """
       The credential is bound to \(stored.binding.origins.joined(separator: ", ")), but \
-      \(provider.name) has other addresses in this configuration, so it was not revoked. Use the \
-      configuration of the sign-in (--config).
-      """, provider: provider.id, account: account.id)
+      \(provider.name) has other addresses in this configuration, so it was not revoked.
+      """, advice: .useOtherConfiguration, provider: provider.id, account: account.id)
   }
 
   /// The revocation request needs the client secret, which is not known here.
@@ -320,8 +325,7 @@ extension Problem {
       .authenticatorUnconfigured,
       """
       \(provider.name) revokes the credential only with the clientSecret of the registration \
-      \(stored.registration.clientID), which is missing. Use the configuration with the secret \
-      (--config), or set it with providers.configure.
+      \(stored.registration.clientID), which is missing.
       """, detail: Provider.RegistrationPart.clientSecret.rawValue, provider: provider.id,
       account: account.id, hint: .init("providers.configure", ["provider": provider.id]))
   }

@@ -46,7 +46,7 @@ extension Einlass {
   private func avatar(in response: HTTPResponse, of host: String) throws(Problem) -> Avatar {
     guard response.status == 200 else {
       throw Problem(
-        .providerFailure, "\(host) did not give the picture. Try again later.",
+        .providerFailure, "\(host) did not give the picture.", advice: .tryLater,
         serverError: .init(status: response.status))
     }
     guard let format = AvatarFormat(of: response.body) else {

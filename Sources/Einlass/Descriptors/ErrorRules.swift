@@ -129,6 +129,19 @@ struct ErrorRule: Sendable, Equatable {
     }
   }
 
+  /// A next step that a rule may name.
+  private enum Advice: String, CaseIterable {
+    case checkClock, unlockOnWeb, changeSettings
+
+    var step: Problem.Advice {
+      switch self {
+      case .checkClock: .checkClock
+      case .unlockOnWeb: .unlockOnWeb
+      case .changeSettings: .changeSettings
+      }
+    }
+  }
+
   /// The matching statuses. Without the word: all outside 200…299, and refusals of any status.
   enum Status: Sendable, Equatable {
     case exactly(Int)
@@ -174,7 +187,7 @@ struct ErrorRule: Sendable, Equatable {
     }
     outcome = try reader.word("outcome", Outcome.self)
     advice = try reader.optional("advice") { name throws(DescriptorReader.Fault) in
-      try reader.word(name, Problem.Advice.self)
+      try reader.word(name, Advice.self).step
     }
     suggestsRelogin = try reader.bool("suggestsRelogin", default: false)
     guard outcome.deviceState == nil || step == .deviceToken else {

@@ -32,13 +32,13 @@ extension Provider {
     else {
       throw .invalidParameter(
         "/server",
-        "The parameter /server must be a host name or an address such as https://pbx.example.com:8443."
+        "The server must be a host name or an address such as https://pbx.example.com:8443."
       )
     }
     guard !isAddress || place.scheme == .http || server.isSecure != false else {
       throw .invalidParameter(
         "/secure",
-        "The server is named with https, and the parameter /secure is false. Leave out one of them."
+        "The server is named with https, and the parameter /secure is false."
       )
     }
     if let isSecure = server.isSecure { place.scheme = isSecure ? .https : .http }
@@ -49,7 +49,7 @@ extension Provider {
     guard place.isSafe || server.isSecure == false else {
       throw Problem(
         .unsafeURL,
-        "Anyone on the way reads a password that is sent by plain http. Name the server with https, or pass secure: false.",
+        "Anyone on the way reads a password that is sent by plain http.", advice: .nameWithHTTPS,
         provider: id, path: "/server")
     }
     return located(at: place, ServerTrust(allowsPlainHTTP: !place.isSafe))
@@ -92,7 +92,7 @@ extension Einlass {
       guard let name = request.serverParameterName else { return provider }
       throw .invalidParameter(
         "/\(name)",
-        "The parameter /\(name) is for a server of your own, and \(provider.name) is none.")
+        "The \(name) is for a server of your own, and \(provider.name) is none.")
     }
     if let key = request.login.trustedPublicKey, !ServerTrust.isPublicKey(key) {
       throw .invalidParameter(
@@ -142,7 +142,7 @@ extension Problem {
   fileprivate static func serverMissing(_ provider: Provider) -> Problem {
     Problem(
       .invalidParameter,
-      "The parameter /server is missing. \(provider.name) means a server of your own, such as https://pbx.example.com.",
-      provider: provider.id, path: "/server")
+      "The server is not named. \(provider.name) means a server of your own, such as https://pbx.example.com.",
+      advice: .nameServer, provider: provider.id, path: "/server")
   }
 }

@@ -219,7 +219,7 @@ public struct ProviderCatalog: Sendable {
   public func provider(_ id: String) throws(Problem) -> Provider {
     guard let entry = entry(id) else {
       throw Problem(
-        .unknownProvider, "There is no provider with this id. List the providers and choose one.",
+        .unknownProvider, "There is no provider with this id.",
         hint: .init("providers.list"))
     }
     return entry.provider

@@ -124,7 +124,8 @@ struct RequestTemplate: Sendable, Equatable {
     method = try reader.word("method", HTTPRequest.Method.self)
     address = try reader.address("url")
     guard address.query == nil else {
-      throw reader.fault("url", "The address must not have a query. Put it into the member query.")
+      throw reader.fault(
+        "url", "The address must not have a query, which belongs to the member query.")
     }
     path = try reader.template("path", allowing: allowed)
     query = try Self.fields("query", in: reader, allowed)

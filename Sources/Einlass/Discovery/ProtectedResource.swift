@@ -46,7 +46,7 @@ extension Einlass {
   ) async throws(Problem) -> ProtectedResource {
     guard let resource = try? WebAddress.parse(address), resource.isSafe else {
       throw Problem(
-        .unsafeURL, "The resource must be an https address. Give the address of its requests.",
+        .unsafeURL, "The resource must be an https address.",
         path: "/resource")
     }
     var found = try challenge.map { header throws(Problem) in try Challenge(bearerIn: header) }
@@ -201,7 +201,8 @@ extension Challenge {
         ?? fitting.first(where: { $0["scope"] != nil }) ?? fitting.first
     else {
       throw .invalidParameter(
-        "/challenge", "Give the value of a WWW-Authenticate header that asks for a bearer token.")
+        "/challenge", "The challenge is not a WWW-Authenticate header that asks for a bearer token."
+      )
     }
     self = challenge
   }
@@ -220,7 +221,7 @@ extension Challenge {
     else {
       throw Problem(
         .unsafeURL,
-        "The challenge names metadata on another server than the resource's. Give the challenge of this resource.",
+        "The challenge names metadata on another server than the resource's.",
         path: "/challenge")
     }
     return address

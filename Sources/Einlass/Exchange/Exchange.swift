@@ -148,7 +148,7 @@ struct Exchange {
     FlowFailure(
       Problem(
         .providerFailure,
-        "\(provider.name)'s answer to \(step.phrase) is invalid. Try again later.",
+        "\(provider.name)'s answer to \(step.phrase) is invalid.", advice: .tryLater,
         isRetryable: status.map { $0 >= 500 || $0 == 429 } ?? false,
         retryAfterSeconds: retryAfterSeconds,
         serverError: status.map { .init(status: $0) }))
@@ -185,19 +185,21 @@ struct Exchange {
     _ rule: ErrorRule, _ response: HTTPResponse, _ errorText: ProviderErrorText?, at step: Step
   ) -> FlowFailure {
     var failure = FlowFailure(
-      problem(response, errorText, at: step, by: rule), refusesCredential: true)
+      problem(response, errorText, at: step), refusesCredential: true)
     failure.problem.advice = rule.advice
     switch rule.outcome {
     case .regrant, .renew: failure.remedy = rule.outcome.remedy
     case .banned:
       failure.problem.reason = .accountBanned
       failure.problem.message =
-        "\(provider.name) has suspended the account. Ask \(provider.name) why, or use another account."
+        "\(provider.name) has suspended the account."
+      failure.problem.page = provider.homepage
       failure.health = .banned
     case .locked:
       failure.problem.message =
-        "\(provider.name) has locked the account for now. Unlock it on the web and try again."
+        "\(provider.name) has locked the account for now."
       failure.problem.advice = .unlockOnWeb
+      failure.problem.page = provider.homepage
       failure.health = .locked
     case .relogin:
       failure.problem.hint = .relogin(provider)
@@ -210,16 +212,19 @@ struct Exchange {
       failure.problem.reason = .accountStoreFailure
       failure.problem.detail = Problem.StoreDetail.refused.rawValue
       failure.problem.message =
-        "\(provider.name) does not know the application. Check its clientId and register it there."
+        "\(provider.name) does not know the application."
+      failure.problem.advice = .changeSettings
+      failure.problem.page = provider.setup.documentation
       failure.refusesCredential = false
     case .misconfigured:
       failure.problem.reason = .authenticatorUnconfigured
       failure.problem.message =
-        "\(provider.name) does not accept the application's clientId or clientSecret. Check both."
+        "\(provider.name) does not accept the application's clientId or clientSecret."
+      failure.problem.advice = .changeSettings
       failure.refusesCredential = false
     case .wrongCredentials:
       failure.problem.reason = .wrongCredentials
-      failure.problem.message = "The server refused the user name or the password. Check both."
+      failure.problem.message = "The server refused the user name or the password."
     case .pending, .slowDown, .denied, .expired:
       failure = FlowFailure(failure.problem)
       failure.deviceState = rule.outcome.deviceState
@@ -253,23 +258,16 @@ struct Exchange {
     problem.reason = .throttled
     problem.isRetryable = true
     problem.retryAfterSeconds = retryAfterSeconds(response)
-    let wait =
-      problem.retryAfterSeconds.map { "in \($0) second\($0 == 1 ? "" : "s")" } ?? "in a few minutes"
-    problem.message = "\(provider.name) received too many requests. Try again \(wait)."
+    problem.message = "\(provider.name) received too many requests."
     return problem
   }
 
   private func problem(
-    _ response: HTTPResponse, _ errorText: ProviderErrorText?, at step: Step,
-    by rule: ErrorRule? = nil
+    _ response: HTTPResponse, _ errorText: ProviderErrorText?, at step: Step
   ) -> Problem {
-    let usual =
-      response.status >= 500
-      ? "Try again later." : "See the provider's error and check the registration."
-    let nextStep = rule?.nextStep ?? usual
-    return Problem(
+    Problem(
       .providerFailure,
-      "\(provider.name) refused \(step.phrase) with status \(response.status). \(nextStep)",
+      "\(provider.name) refused \(step.phrase) with status \(response.status).",
       retryAfterSeconds: [429, 503].contains(response.status) ? retryAfterSeconds(response) : nil,
       serverError: Problem.ServerError(response, errorText, hiding: secrets))
   }
@@ -277,23 +275,6 @@ struct Exchange {
   private func retryAfterSeconds(_ response: HTTPResponse) -> Int? {
     RetryAfter.seconds(
       response, limitResetHeader: provider.errors.limitResetHeader, now: effects.now())
-  }
-}
-
-extension ErrorRule {
-  /// The next step for the person, if the rule implies one.
-  fileprivate var nextStep: String? {
-    if outcome == .relogin || suggestsRelogin {
-      return "Add the account again with a new credential."
-    }
-    return switch (outcome, advice) {
-    case (.retryLater, _): "Try again later."
-    case (_, .checkClock): "Set this machine's clock and try again."
-    case (_, .changeSettings):
-      "Check the registration's client id and secret, and the application's settings there (its callback address, its permissions); then try again."
-    case (_, .unlockOnWeb): "Unlock the account on the web and try again."
-    case (_, nil): nil
-    }
   }
 }
 

@@ -49,9 +49,9 @@ extension Problem {
   }
 }
 
-/// Returns the error of this machine's clock in a sentence, with the remedy.
+/// Returns the error of this machine's clock in a sentence.
 func clockSentence(_ error: String, _ provider: Provider) -> String {
-  "This machine's clock is \(error) \(provider.name)'s. Set it and try again."
+  "This machine's clock is \(error) \(provider.name)'s."
 }
 
 extension IDTokenExpectation.Fault {

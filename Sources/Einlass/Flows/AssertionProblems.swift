@@ -10,9 +10,8 @@ extension Problem {
     Problem(
       .authenticatorUnconfigured,
       """
-      This sign-in at \(provider.name) needs an assertion. Name an account in assertionFrom, or a \
-      file in assertionFile of the registration in the configuration.
-      """, detail: "assertionFile", provider: provider.id)
+      This sign-in at \(provider.name) needs an assertion.
+      """, advice: .nameAssertion, detail: "assertionFile", provider: provider.id)
   }
 
   /// The account with the id_token is missing or has no valid credential. The problem is about the
@@ -31,7 +30,7 @@ extension Problem {
       .reloginNeeded,
       """
       The credential comes from the \(name) account \(title), which \
-      \(owner == nil ? "is missing here" : "needs a new sign-in"). Sign in to that account again.
+      \(owner == nil ? "is missing here" : "needs a new sign-in").
       """, detail: assertionSource, hint: .init("accounts.signIn", parameters))
   }
 
@@ -42,8 +41,7 @@ extension Problem {
     var problem = Problem(
       .reloginNeeded,
       """
-      The \(provider.name) account has no id_token, which the assertion needs. Sign in to it again \
-      with the scope openid.
+      The \(provider.name) account has no id_token, which the assertion needs.
       """, detail: assertionSource, provider: provider.id, account: account.id,
       hint: .init("accounts.signIn", ["provider": provider.id, "account": account.id.rawValue]))
     let isThere = scopes.contains { sameBytes($0, "openid") }
@@ -65,9 +63,9 @@ extension Problem {
     Problem(
       .reloginNeeded,
       """
-      The credential of the \(provider.name) account comes from an account that needs this one. \
-      Sign in to it by another flow.
-      """, detail: assertionSource, provider: provider.id, account: account.id,
+      The credential of the \(provider.name) account comes from an account that needs this one.
+      """, advice: .useOtherFlow, detail: assertionSource, provider: provider.id,
+      account: account.id,
       hint: .init("accounts.signIn", ["provider": provider.id, "account": account.id.rawValue]))
   }
 
@@ -77,8 +75,8 @@ extension Problem {
       .flowNotSupported,
       """
       \(issuer.name) does not offer assertions for other servers, and its id_token is not for \
-      \(target.name). Sign in to \(target.name) by another flow.
-      """, detail: Assertion.Fault.audience.check, provider: target.id)
+      \(target.name).
+      """, advice: .useOtherFlow, detail: Assertion.Fault.audience.check, provider: target.id)
   }
 
   /// An assertion is not sent. `issuer`: its issuer; `nil` for a file.
@@ -86,16 +84,11 @@ extension Problem {
     _ fault: Assertion.Fault, from issuer: Provider?, for target: Provider
   ) -> Problem {
     let place = issuer.map { "of \($0.name)" } ?? "in the registration's assertionFile"
-    let next =
-      issuer == nil
-      ? "Replace the file with an assertion for \(target.name)."
-      : "Try again later, or sign in to \(target.name) by another flow."
-    var problem = Problem(
+    return Problem(
       .verificationFailed,
-      "The assertion \(place) was not sent to \(target.name), because \(fault.sentence). \(next)",
+      "The assertion \(place) was not sent to \(target.name), because \(fault.sentence).",
+      advice: issuer == nil ? .replaceAssertion : fault == .expired ? .checkClock : .useOtherFlow,
       detail: fault.check, provider: target.id)
-    if fault == .expired { problem.advice = .checkClock }
-    return problem
   }
 
   /// An account has the subject or the user name of the assertion, but it did not come from that
@@ -105,7 +98,7 @@ extension Problem {
       .accountExists,
       """
       Another \(provider.name) account has the name of the assertion's subject, and \(provider.name) \
-      does not say whether they are the same. Name the account to replace its credential.
+      does not say whether they are the same.
       """, provider: provider.id, account: account,
       hint: .init("accounts.signIn", ["provider": provider.id, "account": account.rawValue]))
   }
@@ -115,8 +108,7 @@ extension Problem {
     Problem(
       .invalidChoice,
       """
-      The token would replace the \(provider.name) credential that it comes from. Sign in for a \
-      resource instead.
-      """, provider: provider.id, account: account)
+      The token would replace the \(provider.name) credential that it comes from.
+      """, advice: .signInForResource, provider: provider.id, account: account)
   }
 }

@@ -91,7 +91,7 @@ extension InteractiveFlow {
       guard !isNo else { throw FlowFailure(.accessDenied(provider, said)) }
       var problem = Problem(
         .providerFailure,
-        "\(provider.name) refused the sign-in. See the provider's error and check the registration.",
+        "\(provider.name) refused the sign-in.",
         provider: provider.id, serverError: said)
       problem.isRetryable = ["temporarily_unavailable", "server_error"].contains(error)
       throw FlowFailure(problem)

@@ -166,13 +166,13 @@ struct DeviceAuthorization {
 extension Problem {
   fileprivate static func unusable(_ provider: Provider, _ said: ServerError?) -> Problem {
     Problem(
-      .providerFailure, "\(provider.name) refused the code. See the provider's error.",
+      .providerFailure, "\(provider.name) refused the code.",
       provider: provider.id, serverError: said)
   }
 
   fileprivate static func codeExpired(_ provider: Provider) -> Problem {
     Problem(
-      .flowExpired, "The code was not entered at \(provider.name) in time. Start again.",
+      .flowExpired, "The code was not entered at \(provider.name) in time.",
       isRetryable: true, provider: provider.id)
   }
 }

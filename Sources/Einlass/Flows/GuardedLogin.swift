@@ -21,7 +21,7 @@ extension Exchange {
       guard try !store.ownServers.isRefused(person, login.password, since) else {
         throw Problem(
           .wrongCredentials,
-          "The server has just refused this user name and password. Enter another password.")
+          "The server has just refused this user name and password.")
       }
       try lease.requireTime()
     } catch { throw FlowFailure(error) }
@@ -87,7 +87,7 @@ extension AccountStore {
     guard seconds > 0 else { return }
     throw Problem(
       .throttled,
-      "The server has refused \(refusals.count) logins in a row. Try again in \(seconds) second\(seconds == 1 ? "" : "s").",
+      "The server has refused \(refusals.count) logins in a row.",
       isRetryable: true, provider: provider.id, retryAfterSeconds: Int(seconds))
   }
 }

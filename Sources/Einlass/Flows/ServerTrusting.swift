@@ -13,7 +13,7 @@ extension Einlass {
     guard request.login.trustedPublicKey == nil || address.scheme == .https else {
       throw .invalidParameter(
         "/trustedPublicKey",
-        "The server is reached by plain http, so it has no public key. Name it with https.")
+        "The server is reached by plain http, so it has no public key.", advice: .nameWithHTTPS)
     }
     var trust = provider.trust
     let former = trust.publicKey
@@ -122,7 +122,7 @@ extension Problem {
   ) -> Problem {
     Problem(
       .networkFailure,
-      "\(host) has another public key than \(expected), so nothing was sent. If that is right, sign in to the account again to accept the new key.",
+      "\(host) has another public key than \(expected), so nothing was sent.",
       detail: "otherPublicKey", networkCode: -1202)
   }
 }

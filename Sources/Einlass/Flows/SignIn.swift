@@ -143,7 +143,7 @@ struct SignIn {
     var problem = Problem.invalidChoice(provider, id)
     guard let resource = request.resource else { return problem }
     problem.message =
-      "The account belongs to another provider than \(provider.name), which issues the tokens of this resource now. Sign in without the account."
+      "The account belongs to another provider than \(provider.name), which issues the tokens of this resource now."
     problem.hint = .init("accounts.signIn", ["resource": resource])
     return problem
   }

@@ -115,20 +115,20 @@ public struct AccountsFile: Sendable {
 extension Problem {
   fileprivate static func noAccountsFile(_ path: String) -> Problem {
     .store(
-      .corrupt, "\(path) is not a complete accounts file. Name a file written by accounts.export.",
+      .corrupt, "\(path) is not a complete accounts file.", advice: .nameExport,
       path: path)
   }
 
   fileprivate static func newerAccountsFile(_ path: String, _ version: Int) -> Problem {
     .store(
       .tooNew,
-      "\(path) is from a newer einlass (format \(version), this one knows 1). Update einlass.",
+      "\(path) is from a newer einlass (format \(version), this one knows 1).",
       path: path)
   }
 
   fileprivate static func otherPassphrase(_ path: String) -> Problem {
     .store(
-      .decryptFailed, "The passphrase does not open \(path). Enter the passphrase of the export.",
+      .decryptFailed, "The passphrase does not open \(path).", advice: .enterExportPassphrase,
       path: path)
   }
 
@@ -136,7 +136,8 @@ extension Problem {
   static func damagedAccountsFile(_ path: String) -> Problem {
     .store(
       .corrupt,
-      "\(path) was truncated or changed after the export, so nothing was imported. Copy it again, or export again.",
+      "\(path) was truncated or changed after the export, so nothing was imported.",
+      advice: .exportAgain,
       path: path)
   }
 
@@ -144,6 +145,6 @@ extension Problem {
     .full, "The accounts exceed the limit of 16 MiB for a file. Nothing was written.")
   fileprivate static let noMemory = Problem.store(
     .refused,
-    "There is not enough memory to derive a key from the passphrase. Free some memory and try again."
+    "There is not enough memory to derive a key from the passphrase.", advice: .freeMemory
   )
 }

@@ -141,11 +141,11 @@ public struct AccountsImport: Sendable {
 extension Problem {
   fileprivate static let nothingToExport = Problem.store(
     .refused,
-    "The store has no accounts and no users, so nothing was written. Check the path of the store."
+    "The store has no accounts and no users, so nothing was written.", advice: .checkStorePath
   )
 
   fileprivate static let notTaken = Problem(
     .invalidParameter,
-    "The file's entry for this account has an unknown or invalid member. Update einlass, or add the account with accounts.add.",
+    "The file's entry for this account has an unknown or invalid member.", advice: .updateEinlass,
     path: "/path")
 }

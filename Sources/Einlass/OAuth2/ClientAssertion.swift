@@ -71,7 +71,7 @@ extension Problem {
     return Problem(
       .authenticatorUnconfigured,
       """
-      \(provider.name) does not accept the type of the registration's private key. Register a key \
+      \(provider.name) does not accept the type of the registration's private key, but keys \
       \(kinds).
       """, detail: Provider.RegistrationPart.privateKey.rawValue, provider: provider.id)
   }

@@ -130,14 +130,14 @@ extension Provider {
   func requireUsable(_ identity: ClientIdentity, now: UnixTime?) throws(Problem) {
     guard let certificate = Certificate(pem: identity.certificate) else {
       throw .unusableCertificate(
-        self, "cannot be read. Give PEM text with certificates only, without the key")
+        self, "is not PEM text of certificates alone")
     }
     guard PrivateKey(pem: identity.privateKey).map(certificate.isOf) ?? false else {
       throw .unusableCertificate(
-        self, "belongs to another key. Give the certificate of the private key")
+        self, "belongs to another key than the private key")
     }
     guard now.map({ $0 <= certificate.endsAt }) ?? true else {
-      throw .unusableCertificate(self, "has expired. Give a new one")
+      throw .unusableCertificate(self, "has expired")
     }
   }
 }

@@ -208,7 +208,7 @@ struct AutomaticRegistration {
   private func registrationFailure(_ why: String) -> Problem {
     Problem(
       .providerFailure,
-      "The automatic registration at \(provider.name) failed: \(why). Register the application there and add it with providers.configure.",
+      "The automatic registration at \(provider.name) failed: \(why).",
       detail: Problem.selfRegistration, provider: provider.id,
       hint: .init("providers.configure", ["provider": provider.id]))
   }
@@ -251,7 +251,7 @@ extension AccountStore {
     var result = problem
     result.reason = .reloginNeeded
     result.message =
-      "\(provider.name) no longer knows this application's automatic registration. Sign in again to register anew."
+      "\(provider.name) no longer knows this application's automatic registration."
     result.hint = .relogin(provider)
     return result
   }

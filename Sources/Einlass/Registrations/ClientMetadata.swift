@@ -119,9 +119,7 @@ extension Problem {
     Problem(
       .authenticatorUnconfigured,
       """
-      The client metadata document \(presentable(address)) cannot be used, because \(why). Publish \
-      the output of einlassctl providers metadata there, or remove clientMetadata from the \
-      configuration.
-      """, detail: "clientMetadata", provider: provider.id)
+      The client metadata document \(presentable(address)) cannot be used, because \(why).
+      """, advice: .publishMetadata, detail: "clientMetadata", provider: provider.id)
   }
 }

@@ -98,8 +98,8 @@ extension Problem {
     Problem(
       .authenticatorUnconfigured,
       """
-      \(provider.name) accepts only RSA signatures, but the private key of the registration is of \
-      another type. Register an RSA key of at least 2048 bits.
+      \(provider.name) accepts only signatures by RSA keys of at least 2048 bits, but the private \
+      key of the registration is of another type.
       """, detail: Provider.RegistrationPart.privateKey.rawValue, provider: provider.id)
   }
 
@@ -107,8 +107,8 @@ extension Problem {
     Problem(
       .authenticatorUnconfigured,
       """
-      The private key of the registration at \(provider.name) cannot be read. Give PEM text \
-      without a passphrase: RSA of at least 2048 bits, P-256, P-384, P-521 or Ed25519.
+      The private key of the registration at \(provider.name) is not PEM text without a \
+      passphrase of the type RSA with at least 2048 bits, P-256, P-384, P-521 or Ed25519.
       """, detail: Provider.RegistrationPart.privateKey.rawValue, provider: provider.id)
   }
 }
@@ -155,7 +155,7 @@ extension Problem {
   fileprivate static func foreignRegistration(_ provider: Provider) -> Problem {
     Problem(
       .bindingMismatch,
-      "The stored registration for \(provider.name) belongs to another server. Add one for this server with providers.configure.",
+      "The stored registration for \(provider.name) belongs to another server.",
       provider: provider.id, hint: .init("providers.configure", ["provider": provider.id]))
   }
 }

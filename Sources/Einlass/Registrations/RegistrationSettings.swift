@@ -55,8 +55,8 @@ extension Provider {
       throw .invalidParameter(
         "/privateKey",
         """
-        \(name)'s descriptor names no use for a private key. Give the client secret, or set \
-        authentication to private_key_jwt.
+        \(name)'s descriptor names no use for a private key, unless authentication is \
+        private_key_jwt.
         """)
     }
   }
@@ -69,8 +69,8 @@ extension Provider {
       throw .invalidParameter(
         "/certificate",
         """
-        \(name)'s descriptor names no use for a certificate. Leave it out, or set authentication \
-        to tls_client_auth or self_signed_tls_client_auth.
+        \(name)'s descriptor names no use for a certificate, unless authentication is \
+        tls_client_auth or self_signed_tls_client_auth.
         """)
     }
   }
@@ -103,7 +103,8 @@ extension ClientRegistration {
     guard redirect.map({ RedirectDescriptor(address: $0) != nil }) ?? true else {
       throw .invalidParameter(
         "/redirect",
-        "Give the registered address without a query: http://127.0.0.1/callback.")
+        "The parameter /redirect must be an address without a query, such as http://127.0.0.1/callback."
+      )
     }
   }
 }

@@ -143,7 +143,8 @@ extension Problem {
     Problem(
       .throttled,
       "\(presentable(service)) has refused the token of the \(provider.name) account, so the token is not returned for it for \(seconds) more second\(seconds == 1 ? "" : "s").",
-      detail: "refusedByService", isRetryable: true, provider: provider.id, account: account.id,
+      advice: .checkRights, detail: "refusedByService", isRetryable: true, provider: provider.id,
+      account: account.id,
       retryAfterSeconds: seconds)
   }
 }

@@ -221,7 +221,7 @@ final class CredentialRun: Sendable {
     var result = problem.withSignInHint(at: provider)
     if let resource = request.resource {
       result.message =
-        "The \(provider.name) account has no valid credential for this resource. Sign in to it again."
+        "The \(provider.name) account has no valid credential for this resource."
       result.hint = .init(
         "accounts.signIn", ["account": account.id.rawValue, "resource": resource])
     }
@@ -280,7 +280,7 @@ final class CredentialRun: Sendable {
     else { return nil }
     return Problem(
       .throttled,
-      "\(provider.name) has just issued a token that lasts no longer. Try again later.",
+      "\(provider.name) has just issued a token that lasts no longer.", advice: .tryLater,
       isRetryable: true, retryAfterSeconds: Int(refresh.checkSeconds))
   }
 

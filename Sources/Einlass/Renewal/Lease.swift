@@ -116,7 +116,7 @@ extension AccountStore {
     }
     guard let result else {
       throw .store(
-        .locked, "Another request is using the account's credentials. Try again.", account: account)
+        .locked, "Another request is using the account's credentials.", account: account)
     }
     return try result.get()
   }

@@ -266,7 +266,7 @@ extension Problem {
   /// Another request has changed the account's credentials.
   static func outOfDate(_ account: Account) -> Problem {
     .store(
-      .locked, "The account's credentials have changed meanwhile. Try again.", account: account.id)
+      .locked, "The account's credentials have changed meanwhile.", account: account.id)
   }
 }
 

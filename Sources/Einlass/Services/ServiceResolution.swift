@@ -207,8 +207,8 @@ extension Problem {
     Problem(
       .unsafeURL,
       providers.isEmpty
-        ? "No provider is known to serve \(presentable(address.text)), so no token may be sent there. Add it to the services of the configuration."
-        : "Several providers serve \(presentable(address.text)): \(providers.joined(separator: ", ")). Add it with one of them to the services of the configuration.",
+        ? "No provider is known to serve \(presentable(address.text)), so no token may be sent there."
+        : "Several providers serve \(presentable(address.text)): \(providers.joined(separator: ", ")).",
       detail: "notServed")
   }
 
@@ -216,7 +216,7 @@ extension Problem {
   static func notServed(_ url: WebAddress, by provider: Provider) -> Problem {
     Problem(
       .unsafeURL,
-      "\(provider.name) is not known to serve \(url.origin), so no request to it is signed. Add it to the services of the configuration.",
+      "\(provider.name) is not known to serve \(url.origin), so no request to it is signed.",
       detail: "notServed", provider: provider.id, path: "/url")
   }
 
@@ -224,7 +224,7 @@ extension Problem {
   static func unknownName(at provider: Provider) -> Problem {
     Problem(
       .unknownAccount,
-      "There is no \(provider.name) account of this name. Sign in to it, or choose an account from accounts.list.",
+      "There is no \(provider.name) account of this name.",
       provider: provider.id, hint: .init("accounts.list", ["provider": provider.id]))
   }
 }

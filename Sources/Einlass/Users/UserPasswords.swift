@@ -44,7 +44,7 @@ struct PasswordVerifier {
     guard let key = stretching.key(of: password, salt: salt) else {
       throw .store(
         .refused,
-        "There is not enough memory to check a password. Free some memory and try again.")
+        "There is not enough memory to check a password.", advice: .freeMemory)
     }
     return revealedBytes(key)
   }

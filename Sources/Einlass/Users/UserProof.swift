@@ -177,22 +177,21 @@ extension Problem {
     let reason = finding.detail ?? "the check \(finding.check.rawValue) failed."
     return Problem(
       .invalidCredential,
-      "The credential of \(provider.name) is not valid: \(reason)\(reason.hasSuffix(".") ? "" : ".") Get a new one from the provider.",
+      "The credential of \(provider.name) is not valid: \(reason)\(reason.hasSuffix(".") ? "" : ".")",
       detail: finding.check.rawValue, provider: provider.id)
   }
 
   fileprivate static func unknownApplication(_ provider: Provider) -> Problem {
-    let token = provider.keySource == nil ? "" : "Pass the id_token that came with it, or "
-    return Problem(
+    Problem(
       .invalidCredential,
-      "\(provider.name) does not say which application the credential was issued to, so it signs nobody in. \(token.isEmpty ? "S" : token + "s")ign in with provider in place of credential.",
+      "\(provider.name) does not say which application the credential was issued to, so it signs nobody in.",
       detail: "unknownApplication", provider: provider.id)
   }
 
   fileprivate static func otherApplication(_ provider: Provider) -> Problem {
     Problem(
       .invalidCredential,
-      "The credential of \(provider.name) was issued to another application, so it signs nobody in here. Sign in with provider in place of credential.",
+      "The credential of \(provider.name) was issued to another application, so it signs nobody in here.",
       detail: "otherApplication", provider: provider.id)
   }
 
@@ -200,7 +199,8 @@ extension Problem {
   public static func unidentified(_ provider: Provider) -> Problem {
     Problem(
       .invalidCredential,
-      "\(provider.name) does not name the person here, so it signs nobody in. Sign in at another provider.",
+      "\(provider.name) does not name the person here, so it signs nobody in.",
+      advice: .signInElsewhere,
       detail: "identity", provider: provider.id)
   }
 
@@ -208,21 +208,23 @@ extension Problem {
   fileprivate static func unusable(_ provider: Provider, _ account: Account) -> Problem {
     Problem(
       .accountBanned,
-      "\(provider.name) has \(account.health == .locked ? "locked" : "banned") the account. See the account's page at \(provider.name).",
+      "\(provider.name) has \(account.health == .locked ? "locked" : "banned") the account.",
+      advice: .unlockOnWeb,
       provider: provider.id, account: account.id)
   }
 
   fileprivate static func otherDescription(_ provider: Provider, _ account: Account) -> Problem {
     Problem(
       .bindingMismatch,
-      "The person signed in to the account when \(provider.name) was described differently, so it proves nobody. Sign in with provider in place of account.",
+      "The person signed in to the account when \(provider.name) was described differently, so it proves nobody.",
+      advice: .signInAtProvider,
       provider: provider.id, account: account.id)
   }
 
   fileprivate static func unreported(_ provider: Provider, _ account: Account) -> Problem {
     Problem(
       .invalidCredential,
-      "The account proves nobody, because \(provider.name) was added by a program or has not named the person here. Sign in with provider in place of account.",
+      "The account proves nobody, because \(provider.name) was added by a program or has not named the person here.",
       detail: "unreported", provider: provider.id, account: account.id)
   }
 }

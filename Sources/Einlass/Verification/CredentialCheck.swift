@@ -234,7 +234,8 @@ extension CredentialCheck {
     .init(
       .application, isOK: isOK,
       detail:
-        "\(provider.name) does not name the token's application. Pass its id_token too.")
+        "\(provider.name) does not name the token's application, and no id_token was passed with it."
+    )
   }
 
   func expiry(of result: Verification) -> Verification.Finding {

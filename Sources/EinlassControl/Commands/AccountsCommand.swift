@@ -112,7 +112,7 @@ extension Console {
           "accounts", "sign-out", account.title, "--no-revoke")
         throw .refused(refusal)
       }
-      person.show(clean(worded(refusal.message)))
+      person.show(clean(refusal.message))
       guard try person.agrees("Remove it here without revoking it at the provider?") else {
         throw .cancelled
       }
@@ -125,7 +125,8 @@ extension Console {
     let revoked = (result["revoked"]?.array ?? []).map { "  revoked: \(clean($0.plain))" }
     let notRevoked = (result["notRevoked"]?.array ?? []).map { entry in
       "  \(tinted("not revoked", .warning)): \(clean(entry["what"]?.plain ?? "")). "
-        + clean(worded(entry["reason"]?.plain ?? ""))
+        + clean(entry["reason"]?.plain ?? "")
+        + (entry["next"]?.array?.first.map { " \(NextStep($0).text)" } ?? "")
     }
     let next = (result["endSessionURL"]?.string).map { url in
       "  \(tinted("next:", .heading)) Your browser may still be signed in there. Open this page to sign it out: \(clean(url))"

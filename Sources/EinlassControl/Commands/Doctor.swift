@@ -203,13 +203,13 @@ struct Doctor: ServerCommand {
         ? [Finding("key", refusal: refusal)] : [key, Finding("store check", refusal: refusal)]
     }
     let all = check["findings"]?.array ?? []
-    let locked = all.first { $0["kind"]?.string == "keyUnavailable" }?["message"]?.plain
-    let findings = all.filter { $0["kind"]?.string != "keyUnavailable" }.map {
+    let findings = all.map { finding in
       Finding(
-        "store check", .wrong, $0["message"]?.plain ?? $0.plain,
-        NextStep("Restore an earlier backup."))
+        finding["kind"]?.string == "keyUnavailable" ? "key" : "store check", .wrong,
+        finding["message"]?.plain ?? finding.plain,
+        finding["next"]?.array?.first.map { NextStep($0) })
     }
-    if let locked { return [Finding("key", .wrong, locked, .opening(locked))] + findings }
+    if findings.contains(where: { $0.subject == "key" }) { return findings }
     guard findings.isEmpty else { return [key] + findings }
     return [
       key,
@@ -228,16 +228,12 @@ struct Doctor: ServerCommand {
     let out = signedOut == 0 ? "" : ", \(signedOut) signed out"
     let well = accounts.count - ill.count - signedOut
     return [Finding("accounts", .well, "\(count), \(well) in order\(out)")]
-      + (try ill.map { account throws(Failure) in
-        guard account.json["health"]?.string == "reloginNeeded" else {
-          return Finding(
-            account.title, .wrong, account.state.text,
-            NextStep("Ask the provider about the account."))
-        }
-        let error: JSONValue = ["code": 1005, "data": ["reason": "reloginNeeded"]]
-        let refusal = try console.refusal(error, at: account.provider, account)
-        return Finding(account.title, .wrong, account.state.text, refusal.nextSteps.last)
-      }) + accounts.flatMap(Self.refusals) + (try strays(accounts, console))
+      + ill.map { account in
+        let step = account.json["next"]?.array?.first
+        return Finding(
+          account.title, .wrong, account.state.text,
+          step.map { NextStep($0, account: account.title) })
+      } + accounts.flatMap(Self.refusals) + (try strays(accounts, console))
   }
 
   /// Returns the refused credentials of an account that is well otherwise.
@@ -290,9 +286,7 @@ struct Finding {
 
   /// Creates the finding of an error answered by einlass.
   init(_ subject: String, refusal: Refusal) {
-    // Leaves out the step `einlassctl doctor`, because the person is running it.
-    let next = refusal.nextSteps.last { $0.command != ["doctor"] }
-    self.init(subject, .wrong, refusal.message, next)
+    self.init(subject, .wrong, refusal.message, refusal.nextSteps.first)
   }
 
   /// The finding for `--json`.

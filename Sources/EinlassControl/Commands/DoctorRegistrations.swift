@@ -34,13 +34,7 @@ extension Doctor {
       let id = fault["provider"]?.string
       return Finding(
         id ?? "added providers", .wrong, "cannot be used: \(fault["message"]?.plain ?? "")",
-        id.flatMap {
-          isIdentifier($0)
-            ? NextStep(
-              "Add the provider that it is based on, update einlass, or remove it:", "providers",
-              "remove", $0)
-            : nil
-        })
+        fault["next"]?.array?.first.map { NextStep($0) })
     }
   }
 

@@ -75,8 +75,9 @@ struct ProvidersAdd: ServerCommand {
       bytes = try PersonalFile.read(path, others: .mayRead, limitBytes: 1 << 20)
     } catch {
       let isMissing = error.cause == .system(ENOENT)
-      let hint = isMissing ? " An address must begin with https://." : ""
-      throw .unusable("\(path) \(error.explanation)\(hint)")
+      throw isMissing
+        ? .unusable("\(path) \(error.explanation) An address must begin with https://.")
+        : .unusable(path, error)
     }
     guard let json = try? JSONReader.read(bytes), json.object != nil else {
       throw .unusable("\(path) does not contain a JSON object.")

@@ -67,11 +67,9 @@ struct StoreCheck: ServerCommand {
       .object(result),
       isSound ? ["\(console.tinted("Sound", .good)): \(looked)."] : findings + rest)
     if isSound { return }
-    if let locked = result["findings"]?.array?.first(where: {
-      $0["kind"]?.string == "keyUnavailable"
-    }) {
-      let step = NextStep.opening(locked["message"]?.plain ?? "")
-      complain("   next: \(step.line(repeating: server.repeated))")
+    let locked = result["findings"]?.array?.first { $0["kind"]?.string == "keyUnavailable" }
+    if let step = locked?["next"]?.array?.first {
+      complain("   next: \(NextStep(step).line(repeating: server.repeated))")
     }
     throw .badNews
   }

@@ -118,18 +118,16 @@ extension Client {
     do throws(Failure) {
       return try call("credentials.get", params)["credential"] ?? .null
     } catch .refused(let refusal) {
-      let hint = refusal.data["hint"]
+      let step = refusal.step("accounts.signIn")
       // A person is not asked to sign in because one service has refused a token.
-      guard session.signsIn, refusal.reason != "throttled",
-        hint?["method"]?.string == "accounts.signIn"
-      else {
+      guard session.signsIn, refusal.reason != "throttled", let step else {
         guard refusal.reason == "reloginNeeded", let resource = needs.resource ?? target.resource
         else { throw try refused(refusal.json, at: target.provider, scopes: scopes) }
         var refusal = refusal
         refusal.ownStep = NextStep("Sign in to it:", "sign-in", resource)
         throw .refused(refusal)
       }
-      _ = try call("accounts.signIn", hint?["params"]?.object ?? JSONObject())
+      _ = try call("accounts.signIn", step["params"]?.object ?? JSONObject())
       return try call("credentials.get", params)["credential"] ?? .null
     }
   }

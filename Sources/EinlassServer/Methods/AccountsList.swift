@@ -21,7 +21,8 @@ func accountsList(_ server: Server) -> Method {
       return try server.withStore(by: deadline) { patience throws(Problem) in
         try server.store.read(patience) { reader throws(Problem) in
           .object(
-            try server.lastAccounts.page(question, reader, server.log, at: server.effects.now()))
+            try server.lastAccounts.page(
+              question, reader, server.catalog, server.log, at: server.effects.now()))
         }
       }
     })
@@ -55,12 +56,12 @@ struct AccountsQuestion: Equatable {
 
   /// Reads the page with these parameters.
   fileprivate func page(
-    _ reader: any StoreReader, _ log: Log, at now: UnixTime
+    _ reader: any StoreReader, _ catalog: ProviderCatalog, _ log: Log, at now: UnixTime
   ) throws(Problem) -> JSONObject {
     var result: JSONObject = ["revision": JSONValue(try reader.revision)]
     let page = try Pages.page(
       "accounts", limit: limit, log: log, cursor: { String($0.position) },
-      encode: { JSONValue($0, for: application, at: now) },
+      encode: { JSONValue($0, for: application, catalog, at: now) },
       piece: { (last: Account?, count) throws(Problem) in
         try reader.accounts(
           of: provider, after: last?.position ?? position ?? .min, limit: count)
@@ -83,15 +84,16 @@ final class LastAccounts: Sendable {
 
   /// Returns the page for this question, from memory if the store has not changed.
   func page(
-    _ question: AccountsQuestion, _ reader: any StoreReader, _ log: Log, at now: UnixTime
+    _ question: AccountsQuestion, _ reader: any StoreReader, _ catalog: ProviderCatalog,
+    _ log: Log, at now: UnixTime
   ) throws(Problem) -> JSONObject {
     guard let snapshot = reader.whole else {
-      return try question.page(reader, log, at: now)
+      return try question.page(reader, catalog, log, at: now)
     }
     return try last.withLock { last throws(Problem) in
       // Equal snapshots mostly share their arrays, so the comparison is cheap.
       if let last, last.question == question, last.snapshot == snapshot { return last.members }
-      let page = try question.page(snapshot, log, at: now).keepingText()
+      let page = try question.page(snapshot, catalog, log, at: now).keepingText()
       // A refusal ends without a change of the store.
       let isRefused = snapshot.accounts.contains { account in
         account.serviceRefusals.contains { !$0.service.isEmpty && $0.isActive(at: now) }
@@ -104,8 +106,10 @@ final class LastAccounts: Sendable {
 }
 
 extension JSONValue {
-  /// Makes the `Account` of the protocol with its refused credentials.
-  fileprivate init(_ account: Account, for application: String, at now: UnixTime) {
+  /// Makes the `Account` of the protocol with its refused credentials and its next steps.
+  fileprivate init(
+    _ account: Account, for application: String, _ catalog: ProviderCatalog, at now: UnixTime
+  ) {
     self.init(account, for: application)
     let whole = account.refusedResources.map { resource in
       JSONObject(present: ["resource": resource.isEmpty ? nil : .string(resource)])
@@ -118,8 +122,12 @@ extension JSONValue {
         "resource": resource.isEmpty ? nil : .string(resource),
       ])
     }
-    guard !whole.isEmpty || !parts.isEmpty, var object else { return }
-    object["refusals"] = .array((whole + parts).map(JSONValue.object))
+    let steps = account.nextSteps(at: try? catalog.provider(account.provider))
+    guard !whole.isEmpty || !parts.isEmpty || !steps.isEmpty, var object else { return }
+    if !steps.isEmpty { object["next"] = .array(steps.map(\.json)) }
+    if !whole.isEmpty || !parts.isEmpty {
+      object["refusals"] = .array((whole + parts).map(JSONValue.object))
+    }
     self = .object(object)
   }
 }

@@ -15,7 +15,7 @@ func accountsRenew(_ server: Server) -> Method {
           "rejected: the provider refused; failed: the provider could not be reached, or the person is needed."
         ),
         .optional(
-          "error", .reference("Error"), "The error unless renewed; data.hint names the remedy."),
+          "error", .reference("Error"), "The error unless renewed; data.next has the next steps."),
       ]),
       reasons: retrievalReasons + ["tokenNotSaved"]),
     .task { params, _ async throws(RPCError) in

@@ -54,6 +54,7 @@ let revocationSchema = Schema.object([
         .required("what", .string(maxBytes: nil), "A credential."),
         .required(
           "reason", .string(maxBytes: nil), "The reason why it stays valid at the provider."),
+        .optional("next", .nextSteps, "The next step, if there is one."),
       ]), max: nil), "The credentials that stay valid at the provider."),
   .optional(
     "endSessionURL", .string(maxBytes: nil),
@@ -68,7 +69,13 @@ extension JSONValue {
       JSONObject(present: [
         "revoked": JSONValue(revocation.revoked),
         "notRevoked": .array(
-          revocation.notRevoked.map { ["what": .string($0.what), "reason": .string($0.reason)] }),
+          revocation.notRevoked.map { entry in
+            .object(
+              JSONObject(present: [
+                "what": .string(entry.what), "reason": .string(entry.reason),
+                "next": entry.advice.map { [NextStep($0.label).json] },
+              ]))
+          }),
         "endSessionURL": revocation.endSession.map { .string($0.text) },
         "revision": JSONValue(revocation.revision),
       ]))

@@ -52,7 +52,7 @@ func authCancel(_ server: Server) -> Method {
       guard let flow = server.flows[params[flowID]] else {
         throw RPCError(
           Problem(
-            .unknownFlow, "There is no such flow. See auth.list for the running flows.",
+            .unknownFlow, "There is no such flow.",
             hint: Problem.Hint("auth.list")))
       }
       // Before the end, because its notifications follow the answer.

@@ -150,17 +150,18 @@ extension Schema {
   fileprivate static let leftOut = Schema.object([
     .optional("provider", .string(maxBytes: nil), "Its id."),
     .required("message", .string(maxBytes: nil), "The problem with it."),
+    .required("next", .nextSteps, "The next steps."),
   ])
 }
 
-/// Returns a problem inside a result: `{code, reason, detail?, path?, message}`.
+/// Returns a problem inside a result: `{code, reason, detail?, path?, message, next, final?}`.
 func problemObject(_ problem: Problem) -> JSONValue {
   let error = RPCError(problem)
   return .object(
     JSONObject(present: [
       "code": JSONValue(Int64(error.code)), "reason": error.data["reason"],
       "detail": error.data["detail"], "path": error.data["path"],
-      "message": .string(error.message),
+      "message": .string(error.message), "next": error.data["next"], "final": error.data["final"],
     ]))
 }
 
@@ -228,6 +229,13 @@ extension Server {
                 JSONObject(present: [
                   "provider": fault.provider.map(JSONValue.string),
                   "message": .string(fault.description),
+                  "next": [
+                    NextStep(
+                      "Add the provider that it is based on, update einlass, or remove it",
+                      "providers.remove",
+                      JSONObject(present: ["provider": fault.provider.map(JSONValue.string)])
+                    ).json
+                  ],
                 ]))
             }),
       ]))

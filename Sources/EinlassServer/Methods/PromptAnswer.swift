@@ -75,7 +75,7 @@ private let oneEntry: Rule = {
       accepting("text", "enterVerifier"), accepting("passphrase", "enterPassphrase"),
       accepting("password", "enterPassword"),
     ], path: "/action", expected: "at most one entry",
-    "Give at most one of \(entries.joined(separator: ", ")).")
+    "At most one of these can be given: \(entries.joined(separator: ", ")).")
 }()
 
 private enum Params {
@@ -113,7 +113,7 @@ extension Prompts.AnswerResult {
     case .unknown:
       throw RPCError(
         Problem(
-          .unknownPrompt, "There is no such prompt. See prompt.list for the open prompts.",
+          .unknownPrompt, "There is no such prompt.",
           hint: Problem.Hint("prompt.list")))
     case .late(let outcome):
       throw RPCError(

@@ -51,4 +51,4 @@ private let idOrRemoval = Rule(
       required: ["remove"], absent: ["clientId"] + Schema.registrationParts.map(\.name),
       values: [("remove", [true])]),
   ], path: "/clientId", expected: "either clientId or remove: true",
-  "Give either clientId or remove: true.")
+  "The request needs either clientId or remove: true.")

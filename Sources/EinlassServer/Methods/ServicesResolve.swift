@@ -69,7 +69,7 @@ private func place(_ params: JSONObject) throws(RPCError) -> ServiceRequest.Plac
     throw RPCError(
       Problem(
         .unsafeURL,
-        "The address \(error.explanation). Give an https address, or a host name alone.",
+        "The address \(error.explanation).",
         path: "/address"))
   }
 }

@@ -22,6 +22,7 @@ func storeCheck(_ server: Server) -> Method {
                 "account", .identifier,
                 "The account of the damaged value; missing if there is none."),
               .required("message", .string(maxBytes: nil), "For people."),
+              .required("next", .nextSteps, "The next steps."),
             ]), max: 50), "The first 50 findings."),
       ]),
       reasons: ["accountStoreFailure", "cancelled"]),
@@ -47,7 +48,7 @@ extension JSONValue {
         "account": finding.account.flatMap {
           isIdentifier($0.rawValue) ? .string($0.rawValue) : nil
         },
-        "message": .string(finding.message),
+        "message": .string(finding.message), "next": [finding.nextStep.json],
       ]))
   }
 }

@@ -31,6 +31,7 @@ func storeStatus(_ server: Server) -> Method {
         .required("memoryLocked", .boolean, "Whether keys in memory are kept out of swap files."),
         .optional("sqlite", .string(maxBytes: nil), "Version of the database library."),
         .optional("database", database, "The server of a store in PostgreSQL."),
+        .required("next", .nextSteps, "The next steps; empty if all is well."),
       ]),
       reasons: ["accountStoreFailure"]),
     .immediate { _, _, deadline throws(RPCError) in
@@ -76,6 +77,7 @@ extension JSONValue {
         "holder": status.holder.map { JSONValue(Int64($0)) }, "keyUses": JSONValue(status.keyUses),
         "memoryLocked": .bool(status.isMemoryLocked), "sqlite": status.sqlite.map(JSONValue.string),
         "database": status.database.map { JSONValue($0, now: now) },
+        "next": .array(status.nextSteps.map(\.json)),
       ]))
   }
 }

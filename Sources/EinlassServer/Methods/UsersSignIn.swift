@@ -139,7 +139,7 @@ private enum ProofParams {
       [proof("provider"), proof("provider", "credential"), proof("pendingCredential")]
         + others.map { proof($0) },
       path: "/provider", expected: "the only proof",
-      "Give exactly one proof: \((["provider", "pendingCredential"] + others).joined(separator: ", "))."
+      "The request needs exactly one proof: \((["provider", "pendingCredential"] + others).joined(separator: ", "))."
     )
   }
 }

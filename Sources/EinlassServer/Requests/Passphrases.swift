@@ -213,17 +213,17 @@ extension Problem {
   fileprivate static func passphraseRequired(_ wanted: Prompt.Passphrase) -> Problem {
     Problem(
       .interactionRequired,
-      "A passphrase is needed, but this front end cannot ask for it. Pass it with \(wanted.option).",
+      "A passphrase is needed, but this front end cannot ask for it.",
       neededPrompts: [.enterPassphrase(wanted)])
   }
 
   fileprivate static let wrongPassphrase = Problem.store(
     .keyUnavailable,
-    "None of these passphrases opens the account store. Enter the passphrase that was set for it.")
+    "None of these passphrases opens the account store.")
 
   /// The problem of a request that was cancelled before it changed anything.
   static let nothingDone = Problem(.cancelled, "The request was cancelled. Nothing was changed.")
 
   fileprivate static let passphraseRefused = Problem(
-    .userCanceled, "No passphrase was entered, so nothing was done. Try again to be asked again.")
+    .userCanceled, "No passphrase was entered, so nothing was done.")
 }

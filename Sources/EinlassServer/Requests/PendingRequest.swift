@@ -182,7 +182,7 @@ final class PendingRequest: Sendable {
 extension Problem {
   fileprivate static let expired = Problem(
     .flowExpired,
-    "The person did not answer in time. Start again, with a longer deadlineSeconds if needed.",
+    "The person did not answer in time.",
     isRetryable: true)
 }
 

@@ -156,7 +156,7 @@ final class Prompter: Sendable {
     prompts.abandon(id) { prompt in
       Problem(
         .interactionRequired,
-        "The prompter \(self.command[0]) has shown no prompt: \(why). Correct `prompter` in the configuration file.",
+        "The prompter \(self.command[0]) has shown no prompt: \(why).", advice: .correctPrompter,
         detail: "prompter", neededPrompts: [prompt])
     }
   }

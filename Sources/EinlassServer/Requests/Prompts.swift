@@ -369,7 +369,7 @@ extension Problem {
     let subject = flow.flowKind == nil ? "a passphrase" : flow.providerName
     return Problem(
       .interactionRequired,
-      "The last prompts about \(subject) were not answered in time. Decide in advance, or try again when a person can answer.",
+      "The last prompts about \(subject) were not answered in time.",
       detail: "unanswered",
       provider: flow.flowKind == nil ? nil : flow.provider, neededPrompts: [prompt])
   }
@@ -378,22 +378,22 @@ extension Problem {
   fileprivate static func tooLong(_ prompt: Prompt) -> Problem {
     Problem(
       .invalidParameter,
-      "The prompt would be longer than a line of the protocol. Request fewer or shorter values.",
+      "The prompt would be longer than a line of the protocol.", advice: .requestLess,
       path: prompt.kind == .grantAccess ? "/permissions" : "/customParameters")
   }
 
   fileprivate static let left = Problem(.cancelled, "The flow was cancelled.")
   fileprivate static let notOffered = Problem(
     .invalidChoice,
-    "That account was not offered, so the prompt stays open. Choose an offered account.")
+    "That account was not offered, so the prompt stays open.")
   fileprivate static func textMissing(_ path: String) -> Problem {
     Problem(
       .invalidParameter,
-      "Accepting this prompt needs the parameter \(path.dropFirst()). Pass the person's entry there.",
+      "Accepting this prompt needs the parameter \(path.dropFirst()).",
       path: path)
   }
   fileprivate static let accountMissing = Problem(
     .invalidParameter,
-    "Accepting this prompt needs the parameter account. Pass the id of the chosen account.",
+    "Accepting this prompt needs the parameter account.",
     path: "/account")
 }

@@ -73,8 +73,6 @@ extension RPCError {
       isRetryable: problem.isRetryable,
       data: JSONObject(present: [
         "detail": problem.detail.map(JSONValue.string),
-        "hint": problem.hint.map(JSONValue.init(hint:)),
-        "advice": problem.advice.map { .string($0.rawValue) },
         "provider": problem.provider.map(JSONValue.string),
         "account": problem.account.map { .string($0.rawValue) },
         "flow": flow.map(JSONValue.string),
@@ -93,24 +91,12 @@ extension RPCError {
             problem.neededPrompts.map { JSONValue(needed: $0, for: application) }
               + problem.neededKinds.map { ["kind": .string($0.rawValue)] }) : nil,
       ]))
+    data.set(next: problem.nextSteps(for: application))
     needsPerson = !problem.neededPrompts.isEmpty
   }
 }
 
 extension JSONValue {
-  fileprivate init(hint: Problem.Hint) {
-    let params = hint.parameters.sorted { $0.key < $1.key }.map {
-      ($0.key, JSONValue.string($0.value))
-    }
-    let lists = hint.lists.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }.map {
-      ($0.key, JSONValue($0.value))
-    }
-    let replace = hint.replaces ? [("replace", JSONValue.bool(true))] : []
-    self = [
-      "method": .string(hint.method), "params": .object(JSONObject(params + lists + replace)),
-    ]
-  }
-
   fileprivate init(serverError: Problem.ServerError) {
     self = .object(
       JSONObject(present: [

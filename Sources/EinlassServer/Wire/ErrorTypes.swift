@@ -18,6 +18,20 @@ extension Schema {
     .optional("detail", .string(), "The detail of the error."),
     .optional("path", .string(), "The file."),
     .required("message", .string(), "For people."),
+    .required("next", .nextSteps, "The next steps, the most useful one first."),
+    .optional("final", .boolean, "True with an empty next, because nothing helps."),
+  ])
+
+  /// A list of next steps.
+  static let nextSteps = Schema.array(.reference("NextStep"), max: nil)
+
+  /// A next step, with at most one of `method`, `page` and `command` in most cases.
+  static let nextStep = Schema.object([
+    .required("label", .string(maxBytes: nil), "The step in words, for people."),
+    .optional("method", .identifier, "The method that does it."),
+    .optional("params", .map(.any), "Some parameters of the method."),
+    .optional("page", .string(maxBytes: nil), "A page of the provider, with https."),
+    .optional("command", .string(maxBytes: nil), "A command of a shell: to show, never to run."),
   ])
 
   /// Every reason, in the order of `errors.json`.
@@ -32,13 +46,8 @@ private let errorData: [Field] = [
   .required("reason", .oneOf(Schema.reasons), "The stable name of the error."),
   .required("retryable", .boolean, "Whether the same request may succeed later."),
   .optional("detail", .string(), "A closer word than the reason."),
-  .optional(
-    "hint",
-    .object([
-      .required("method", .identifier, "The method that solves the problem."),
-      .required("params", .map(.any), "Some of its parameters."),
-    ]), "The next step."),
-  .optional("advice", Schema(Problem.Advice.self), "A next step outside of the protocol."),
+  .required("next", .nextSteps, "The next steps, the most useful one first."),
+  .optional("final", .boolean, "True with an empty next, because nothing helps."),
   .optional("provider", .identifier, "The provider."),
   .optional("account", .identifier, "The account."),
   .optional("flow", .identifier, "The flow that has failed."),
@@ -71,18 +80,21 @@ private let errorData: [Field] = [
 
 /// The components of the document for errors, by their reasons.
 var errorComponents: JSONObject {
-  func component(_ code: Int, _ reason: String, _ message: String) -> (String, JSONValue) {
-    (
-      reason,
+  func component(_ error: RPCError) -> (String, JSONValue) {
+    let data = JSONObject(present: [
+      "reason": error.data["reason"], "next": error.data["next"], "final": error.data["final"],
+    ])
+    return (
+      error.reason,
       [
-        "code": JSONValue(Int64(code)), "message": .string(message),
-        "data": ["reason": .string(reason)],
+        "code": JSONValue(Int64(error.code)), "message": .string(error.message),
+        "data": .object(data),
       ]
     )
   }
-  let standard = RPCError.Standard.allCases.map { component($0.code, $0.rawValue, $0.message) }
+  let standard = RPCError.Standard.allCases.map { component(RPCError($0)) }
   let own = Problem.Reason.allCases.filter { RPCError.Standard(rawValue: $0.word) == nil }
-  return JSONObject(standard + own.map { component($0.code, $0.rawValue, $0.summary) })
+  return JSONObject(standard + own.map { component(RPCError(Problem($0, $0.summary))) })
 }
 
 extension Problem.Reason {

@@ -181,7 +181,7 @@ private let conversation = #"""
   <- {"online":true}
   store.status
   -> {}
-  <- {"path":"/home/ada/.local/share/einlass/store.db","exists":true,"protection":"keyfile","slots":["keyfile"],"schema":1,"revision":7,"accounts":1,"databaseBytes":65536,"journalBytes":0,"readOnly":false,"keyUses":2,"memoryLocked":true}
+  <- {"path":"/home/ada/.local/share/einlass/store.db","exists":true,"protection":"keyfile","slots":["keyfile"],"schema":1,"revision":7,"accounts":1,"databaseBytes":65536,"journalBytes":0,"readOnly":false,"keyUses":2,"memoryLocked":true,"next":[]}
   store.check
   -> {}
   <- {"sound":true,"accounts":1,"sealedValues":2,"countFindings":0,"findings":[]}

@@ -91,7 +91,7 @@ let notifications: [NotificationDescriptor] = [
       .optional(
         "resource", .string(maxBytes: nil),
         "The resource of the credential; missing for the account's own."),
-      .required("error", .reference("Error"), "The error; data.hint names the remedy."),
+      .required("error", .reference("Error"), "The error; data.next has the next steps."),
     ]),
   NotificationDescriptor(
     "network.changed", "The machine went on or offline; for capabilities.network alone.",

@@ -166,6 +166,9 @@ let components: [String: Schema] = [
           ]), max: nil),
         "Only of accounts.list: the credentials that are not returned, for a service or, without an address, at all."
       ),
+      .optional(
+        "next", .nextSteps,
+        "Only of accounts.list: the next steps, if the account needs a sign-in or does not work."),
       .required("addedAt", .unixTime, "The time of adding."),
     ]),
   "Credential":
@@ -264,7 +267,7 @@ let components: [String: Schema] = [
     ]),
   "Prompt": .object(promptFields),
   "Error": .any,
-  "Problem": .problem,
+  "Problem": .problem, "NextStep": .nextStep,
 ]
 
 private let issued: [Field] = [

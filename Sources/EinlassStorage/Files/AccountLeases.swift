@@ -62,7 +62,7 @@ final class AccountLeases: Sendable {
       if let lease = try acquire(name, deadline, { [turns] in turns.give(name) }) {
         return .success(lease)
       }
-      throw .store(.locked, "Another process holds the lock of \(name). Try again.")
+      throw .store(.locked, "Another process holds the lock of \(name).")
     } catch {
       turns.give(name)
       return .failure(error)
@@ -126,7 +126,7 @@ extension Problem {
   static func leaseIsHeld(_ path: String) -> Problem {
     .store(
       .locked,
-      "A sign-in or a renewal is under way at the account store \(path), and its token would be lost. Try again when it has ended.",
+      "A sign-in or a renewal is under way at the account store \(path), and its token would be lost.",
       path: path)
   }
 }

@@ -1,5 +1,5 @@
-internal import Einlass
-internal import EinlassSystem
+package import Einlass
+package import EinlassSystem
 internal import Glibc
 
 /// The only place that maps file errors to problems of the store.
@@ -13,7 +13,8 @@ enum FileProblem {
     } catch {
       let message = "The account store's \(error.path) \(error.explanation)"
       guard let detail = detail(error.cause) else { throw Problem(.internal, message) }
-      throw .store(detail, message, path: error.path)
+      throw .store(
+        detail, message, advice: .of(error), command: error.command, path: error.path)
     }
   }
 
@@ -29,12 +30,14 @@ enum FileProblem {
         case .system(EEXIST):
           (
             .refused,
-            "exists already. Name another file. Only an export is overwritten: pass replace: true."
+            "exists already, and only an export is overwritten by replace: true."
           )
         case .system(ENOENT): (.refused, error.explanation)
         default: (detail(error.cause) ?? .refused, error.explanation)
         }
-      throw .store(detail, "\(error.path) \(why)", path: error.path)
+      throw .store(
+        detail, "\(error.path) \(why)", advice: .of(error), command: error.command,
+        path: error.path)
     }
   }
 
@@ -47,7 +50,7 @@ enum FileProblem {
     } catch {
       throw .store(
         .keyUnavailable, "The account store's key \(error.path) \(error.explanation)",
-        path: error.path)
+        advice: .of(error), command: error.command, path: error.path)
     }
   }
 
@@ -63,6 +66,22 @@ enum FileProblem {
     case .system(EMFILE), .system(ENFILE): .tooManyOpenFiles
     case .system(ENOMEM): nil
     case .system: .permissions
+    }
+  }
+}
+
+extension Problem.Advice {
+  /// Returns the remedy for a file error; `nil` if the cause has none of its own.
+  package static func of(_ error: FileError) -> Problem.Advice? {
+    switch error.cause {
+    case .system(EEXIST): .nameAnotherPlace
+    case .system, .tooLong: nil
+    case .symbolicLink: .nameTarget
+    case .notADirectory, .notARegularFile: .nameAnotherPlace
+    case .otherOwner: .runAsOwner
+    case .openToOthers: error.command == nil ? .namePrivatePlace : .closeToOthers
+    case .hardLinked: .removeLinks
+    case .silent: .finishInput
     }
   }
 }

@@ -129,7 +129,7 @@ extension CredentialRow {
   private static func bindingMismatch(_ account: Account, _ path: String) -> Problem {
     Problem(
       .bindingMismatch,
-      "The origins of the account's credential were edited in \(path) without the store's key, so it is not used. Add the account again.",
+      "The origins of the account's credential were edited in \(path) without the store's key, so it is not used.",
       provider: account.provider, account: account.id, path: path)
   }
 
@@ -138,7 +138,7 @@ extension CredentialRow {
   {
     .store(
       .decryptFailed,
-      "The column \(column.name) of account \(account.id.rawValue) in \(path) does not decrypt, because it is damaged or was edited without the store's key. Add the account again; other accounts are not affected.",
+      "The column \(column.name) of account \(account.id.rawValue) in \(path) does not decrypt, because it is damaged or was edited without the store's key. Other accounts are not affected.",
       path: path, account: account.id)
   }
 }

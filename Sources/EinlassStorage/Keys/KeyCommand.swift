@@ -53,7 +53,7 @@ struct KeyCommand: Sendable {
   private func failed(_ why: String) -> Problem {
     .store(
       .keyUnavailable,
-      "The program \(words[0]) for the account store's key \(why). Run it in a terminal, then correct keyCommand in the configuration file.",
+      "The program \(words[0]) for the account store's key \(why).", advice: .correctKeyCommand,
       path: words[0])
   }
 }

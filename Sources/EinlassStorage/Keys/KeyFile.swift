@@ -32,7 +32,7 @@ struct KeyFile {
     guard let secret else {
       throw .store(
         .keyUnavailable,
-        "The account store's key file \(path) is missing. Put it back, or move the store away to start afresh.",
+        "The account store's key file \(path) is missing.", advice: .restoreKeyFile,
         path: path)
     }
     return try parse(secret)
@@ -55,7 +55,7 @@ struct KeyFile {
     guard directory.path != store.path else {
       throw .store(
         .refused,
-        "The key file \(path) would lie beside the store that it opens. Name another directory.",
+        "The key file \(path) would lie beside the store that it opens.", advice: .nameAnotherPlace,
         path: path)
     }
     if let existing = try FileProblem.key({ () throws(FileError) in try bytes(in: directory) }) {

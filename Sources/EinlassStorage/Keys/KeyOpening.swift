@@ -29,7 +29,8 @@ extension KeySource {
     forgetPrepared()
     throw asking(
       .store(
-        .keyUnavailable, failures.map(\.message).joined(separator: " "), path: failures[0].path),
+        .keyUnavailable, failures.map(\.message).joined(separator: " "),
+        advice: failures[0].advice, command: failures[0].command, path: failures[0].path),
       slots)
   }
 
@@ -121,7 +122,8 @@ extension KeySource {
     guard let way = ScryptParameters(slot) else {
       throw .store(
         .keyUnavailable,
-        "The scrypt parameters of the account store's passphrase slot are damaged or exceed the limit. Restore a backup, or open the store with another key slot."
+        "The scrypt parameters of the account store's passphrase slot are damaged or exceed the limit.",
+        advice: .restoreOrOtherSlot
       )
     }
     return try way.slotKey(of: passphrase, salt: slot.salt)
@@ -163,7 +165,7 @@ extension KeySource {
       guard !location.isShared || FileStatus.at(path) != nil else {
         throw .store(
           .keyUnavailable,
-          "This machine has no key for the account store \(location.path). Copy \(path) from a machine that has it, or use a key slot that both can open.",
+          "This machine has no key for the account store \(location.path).", advice: .copyKeyFile,
           path: path)
       }
       return try KeyFile(path: path).read()
@@ -194,21 +196,21 @@ extension KeySource {
       }
     return .store(
       .keyUnavailable,
-      "\(what) does not open the account store. Use the one of this store.")
+      "\(what) does not open the account store.")
   }
 
   private func noSlot(_ slots: [KeySlot]) -> Problem {
     if slots.contains(where: { $0.kind == .passphrase }), choice == .usual {
       return .store(
         .keyUnavailable,
-        "The account store needs a passphrase. Enter it, or pass it with --passphrase-fd."
+        "The account store needs a passphrase."
       )
     }
     let ways = KeySlot.Kind.allCases.filter { kind in slots.contains { $0.kind == kind } }
       .map(\.howToOpen)
     return .store(
       .keyUnavailable,
-      "None of the given secrets opens the account store. Open it with \(ways.joined(separator: ", or with "))."
+      "None of the given secrets opens the account store. It opens with \(ways.joined(separator: ", or with "))."
     )
   }
 }

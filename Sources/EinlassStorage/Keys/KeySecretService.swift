@@ -24,7 +24,8 @@ struct KeySecretService: Sendable {
     guard let secret = try kept(for: store) else {
       throw .store(
         .keyUnavailable,
-        "No Secret Service is running, its keyring is locked, or it has no key of this account store. Start or unlock it, or open the store with another key slot."
+        "No Secret Service is running, its keyring is locked, or it has no key of this account store.",
+        advice: .startSecretService
       )
     }
     return secret
@@ -44,7 +45,8 @@ struct KeySecretService: Sendable {
     guard try kept(for: store) == secret else {
       throw .store(
         .keyUnavailable,
-        "The Secret Service did not return the secret just stored in it, so it is not used. Use another key slot."
+        "The Secret Service did not return the secret just stored in it, so it is not used.",
+        advice: .useOtherSlot
       )
     }
     return secret
@@ -64,7 +66,7 @@ struct KeySecretService: Sendable {
     guard let command else {
       throw .store(
         .keyUnavailable,
-        "The program secret-tool is not installed. Install libsecret-tools to use the Secret Service."
+        "The program secret-tool is not installed.", advice: .installSecretTool
       )
     }
     let deadline = Deadline(milliseconds: limitMilliseconds)
@@ -84,7 +86,7 @@ extension Problem {
   fileprivate static var noKeyring: Problem {
     .store(
       .keyUnavailable,
-      "No Secret Service is running, or its keyring is locked. Start or unlock it, or open the store with another key slot."
+      "No Secret Service is running, or its keyring is locked.", advice: .startSecretService
     )
   }
 }

@@ -48,7 +48,7 @@ extension StoreMaintenance {
       guard kinds.contains(where: { $0 != kind }) else {
         throw .store(
           .refused,
-          "The key slot \(kind.rawValue) is the only way to open the store. Add another first.")
+          "The key slot \(kind.rawValue) is the only way to open the store.", advice: .addSlotFirst)
       }
       try store.connection.deleteKeySlots(of: kind)
     }

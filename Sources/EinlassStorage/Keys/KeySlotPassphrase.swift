@@ -14,7 +14,8 @@ extension ScryptParameters {
     if let key = key(of: passphrase, salt: salt) { return key }
     throw .store(
       .keyUnavailable,
-      "There is not enough memory to derive the account store's key from the passphrase. Free some memory and try again."
+      "There is not enough memory to derive the account store's key from the passphrase.",
+      advice: .freeMemory
     )
   }
 

@@ -146,7 +146,7 @@ final class KeySource: Sendable {
       guard let command else {
         throw .store(
           .refused,
-          "This operation needs a program that prints the key. Name it as keyCommand in the configuration file."
+          "This operation needs a program that prints the key.", advice: .nameKeyCommand
         )
       }
       let printed = prepared.withLock { $0.removeValue(forKey: Self.newSlotSalt) }
@@ -178,7 +178,7 @@ final class KeySource: Sendable {
     guard let directory = location.keyDirectory else {
       throw .store(
         .keyUnavailable,
-        "HOME is not set, so the account store's key has no default path. Set HOME, or use --key-file or --key-fd."
+        "HOME is not set, so the account store's key has no default path.", advice: .setHome
       )
     }
     return "\(directory)/\(store).key"
@@ -197,10 +197,12 @@ extension KeyDescriptor {
 extension Problem {
   /// The key or passphrase has not been written to its descriptor yet, or has to be prepared.
   static var keyAwaited: Problem {
-    .store(.locked, "The account store's key is not available yet. Try again.")
+    .store(.locked, "The account store's key is not available yet.", advice: .tryAgain)
   }
 
   fileprivate static func missing(_ what: String, _ option: String) -> Problem {
-    .store(.refused, "This operation needs \(what). Pass it with \(option).")
+    .store(
+      .refused, "This operation needs \(what), which is passed with \(option).", advice: .passSecret
+    )
   }
 }

@@ -91,8 +91,8 @@ extension StoreMaintenance {
       backup: { _, _ throws(Problem) in
         throw .store(
           .refused,
-          "The account store \(shared.address.text) is in a database. Copy it with pg_dump --schema=\(shared.address.schema).",
-          path: shared.address.text)
+          "The account store \(shared.address.text) is in a database.", advice: .copyDatabase,
+          command: "pg_dump --schema=\(shared.address.schema)", path: shared.address.text)
       })
   }
 }

@@ -36,7 +36,8 @@ struct PostgresAddress: Sendable {
     }
     guard names.count < 2 else {
       throw .store(
-        .refused, "The account store's address has \(mark) more than once. Give it once.",
+        .refused, "The account store's address has \(mark) more than once.",
+        advice: .correctAddress,
         path: shown)
     }
     self.text = shown
@@ -121,14 +122,16 @@ struct PostgresAddress: Sendable {
     {
       throw .store(
         .refused,
-        "The account store's address has a password, and other programs can read it there. Put it into ~/.pgpass or a service file, or use a certificate.",
+        "The account store's address has a password, and other programs can read it there.",
+        advice: .hidePassword,
         path: text)
     }
     // libpq waits without an end for 0, and a longer wait than this exceeds the patience of front ends.
     if let limit = given["connect_timeout"], !(1...10).contains(Int(limit) ?? 0) {
       throw .store(
         .refused,
-        "The account store's address has connect_timeout=\(limit). Use a number of seconds from 1 to 10.",
+        "The account store's address has connect_timeout=\(limit), which is not a number of seconds from 1 to 10.",
+        advice: .correctAddress,
         path: text)
     }
     // Each has to be repeated, so that a variable of the environment does not replace it.
@@ -138,7 +141,8 @@ struct PostgresAddress: Sendable {
       guard mode == "verify-full" else {
         throw .store(
           .refused,
-          "The account store is on another machine, and sslmode=\(mode) does not verify that machine. Use sslmode=verify-full with the authority's certificate as sslrootcert.",
+          "The account store is on another machine, and sslmode=\(mode) does not verify that machine.",
+          advice: .verifyServer,
           path: text)
       }
       // libpq would use no TLS on a connection that Kerberos encrypts.
@@ -209,7 +213,8 @@ struct PostgresAddress: Sendable {
       if let reason = unsafe reason { unsafe cpostgres_free(reason) }
       throw .store(
         .refused,
-        "The account store's address is not one that libpq reads. Its form is postgresql://USER@HOST:PORT/DATABASE?PARAMETER=VALUE.",
+        "The account store's address is not of the form postgresql://USER@HOST:PORT/DATABASE?PARAMETER=VALUE.",
+        advice: .correctAddress,
         path: text)
     }
     return found.values

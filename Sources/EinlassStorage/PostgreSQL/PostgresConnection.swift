@@ -43,12 +43,12 @@ internal import EinlassSystem
     case CPOSTGRES_READY: return
     case CPOSTGRES_TOO_OLD:
       throw .store(
-        .refused, "The installed libpq is too old for the account store. Install libpq 12 or later."
+        .refused, "The installed libpq is too old for the account store.", advice: .installLibpq
       )
     default:
       throw .store(
         .refused,
-        "A store in PostgreSQL needs libpq, and libpq.so.5 is not installed. Install the package libpq5."
+        "A store in PostgreSQL needs libpq, and libpq.so.5 is not installed.", advice: .installLibpq
       )
     }
   }

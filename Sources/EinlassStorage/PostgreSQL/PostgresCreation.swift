@@ -39,7 +39,7 @@ struct PostgresCreation {
       try connection.makeTables()
       guard try connection.first(Meta.selection, read: { _ in true }) == nil else {
         throw Problem.store(
-          .refused, "There is a store at \(connection.path) already. Name another place.",
+          .refused, "There is a store at \(connection.path) already.", advice: .nameAnotherPlace,
           path: connection.path)
       }
       let result = try fill(connection)
@@ -147,7 +147,8 @@ extension PostgresConnection {
     guard ["UTF8", "SQL_ASCII"].contains(encoding) else {
       throw .store(
         .refused,
-        "The database of the account store \(path) has the encoding \(encoding ?? "unknown"), which lacks letters of names. Make another one with createdb --encoding=UTF8 --template=template0.",
+        "The database of the account store \(path) has the encoding \(encoding ?? "unknown"), which lacks letters of names.",
+        advice: .createDatabase, command: "createdb --encoding=UTF8 --template=template0",
         path: path)
     }
     // Not by to_regnamespace, because a session may remember that there was no such schema.

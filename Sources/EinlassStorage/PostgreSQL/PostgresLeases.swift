@@ -28,7 +28,7 @@ extension AccountLeases {
           guard BootTime.seconds + Self.leastSeconds < until else {
             throw .store(
               .locked,
-              "The account's lease has nearly ended, because this process was stopped or the database was slow. The next request to the provider was not sent. Try again."
+              "The account's lease has nearly ended, because this process was stopped or the database was slow. The next request to the provider was not sent."
             )
           }
         },

@@ -12,17 +12,19 @@ enum PostgresProblem {
       _ where state.hasPrefix("28"):
       .store(
         .permissions,
-        "The database refuses this to the user of the account store \(path): \(plain(text)). Ask its operator for the rights.",
+        "The database refuses this to the user of the account store \(path): \(plain(text)).",
+        advice: .askForRights,
         path: path)
     case "3D000":
       .store(
         .refused,
-        "The database of the account store \(path) does not exist. Create it, or correct the address.",
+        "The database of the account store \(path) does not exist.", advice: .createDatabase,
         path: path)
     case "42P06":
       .store(
         .refused,
-        "The database has the remains of an earlier move of the account store \(path). Drop their schema, whose name ends in .moved.",
+        "The database has the remains of an earlier move of the account store \(path), in a schema with a name that ends in .moved.",
+        advice: .dropSchema,
         path: path)
     case "53100":
       .store(
@@ -40,26 +42,27 @@ enum PostgresProblem {
   static func unreachable(_ path: String, _ reason: String) -> Problem {
     .store(
       .unreachable,
-      "The database of the account store \(path) can't be reached: \(reason). Check the server and the network, and try again.",
+      "The database of the account store \(path) can't be reached: \(reason).",
       path: path)
   }
 
   static func locked(_ path: String) -> Problem {
     .store(
-      .locked, "Another machine keeps the account store \(path) locked. Try again.", path: path)
+      .locked, "Another machine keeps the account store \(path) locked.", path: path)
   }
 
   static func readOnly(_ path: String) -> Problem {
     .store(
       .readOnly,
-      "The database of the account store \(path) can't be written, because it is a standby or read-only. Name the primary server in the address.",
+      "The database of the account store \(path) can't be written, because it is a standby or read-only.",
+      advice: .namePrimary,
       path: path)
   }
 
   static func tooNew(_ path: String, _ found: Int64, _ known: Int64) -> Problem {
     .store(
       .tooNew,
-      "The account store \(path) is from a newer einlass (schema \(found), this einlass knows \(known)). Update einlass.",
+      "The account store \(path) is from a newer einlass (schema \(found), this einlass knows \(known)).",
       path: path)
   }
 
@@ -67,7 +70,8 @@ enum PostgresProblem {
   static func olderTables(_ path: String) -> Problem {
     .store(
       .permissions,
-      "The tables of the account store \(path) are of an older einlass, and its user may not change them. Let their owner run the statements of einlass --dump-schema.",
+      "The tables of the account store \(path) are of an older einlass, and its user may not change them.",
+      advice: .changeTables, command: "einlass --dump-schema",
       path: path)
   }
 

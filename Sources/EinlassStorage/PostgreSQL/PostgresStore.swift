@@ -77,7 +77,8 @@ final class PostgresStore: SharedStore {
     do throws(Problem) {
       guard try !connection.hasStore() else { return .damaged(address.text, "a table is missing") }
       return .store(
-        .locked, "The account store \(address.text) was moved or removed meanwhile. Try again.",
+        .locked, "The account store \(address.text) was moved or removed meanwhile.",
+        advice: .tryAgain,
         path: address.text)
     } catch { return error }
   }

@@ -69,8 +69,8 @@ extension AccountStore.NewAccount {
     Problem(
       .accountExists,
       isOnlyOne && !isSamePerson(existing)
-        ? "Only one account of this provider can be stored, and another one is stored already. Pass replace: true to overwrite it."
-        : "This account is stored already. Pass replace: true to overwrite it.",
+        ? "Only one account of this provider can be stored, and another one is stored already."
+        : "This account is stored already.",
       provider: existing.provider, account: existing.id)
   }
 }

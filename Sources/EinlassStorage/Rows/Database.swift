@@ -137,7 +137,7 @@ extension Problem {
   static func damaged(_ path: String, _ what: String) -> Problem {
     .store(
       .corrupt,
-      "The account store \(path) is damaged (\(what)). It was left as it is: restore a backup, or move it away to start afresh.",
+      "The account store \(path) is damaged (\(what)). It was left as it is.",
       path: path)
   }
 }

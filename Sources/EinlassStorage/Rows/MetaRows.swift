@@ -69,10 +69,11 @@ extension Database {
   private func requireSeals(_ count: Int, _ limit: SealLimit) throws(Problem) {
     guard count > 0 else { return }
     guard try meta().encryptions <= limit.rawValue - Int64(count) else {
-      throw .store(
-        .refused,
-        "The key of the account store \(path) has reached its safe number of uses. Rotate it with einlassctl store rotate-key.",
+      var problem = Problem.store(
+        .refused, "The key of the account store \(path) has reached its safe number of uses.",
         path: path)
+      problem.hint = .init("store.rotateKey")
+      throw problem
     }
   }
 

@@ -64,7 +64,8 @@ extension RegistrationRow {
       guard let secret = key?.open(sealed, in: cell(column, hash)) else {
         throw .store(
           .decryptFailed,
-          "The \(column.rawValue) of the registration at \(provider) in \(path) does not decrypt, because it is damaged or was edited without the store's key. Configure the provider again.",
+          "The \(column.rawValue) of the registration at \(provider) in \(path) does not decrypt, because it is damaged or was edited without the store's key.",
+          advice: .configureAgain,
           path: path)
       }
       secrets[column] = secret

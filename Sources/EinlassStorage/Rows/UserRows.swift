@@ -180,7 +180,8 @@ extension OpenStore {
     guard let verifier = key.open(sealed, in: .verifier(of: user)) else {
       throw .store(
         .decryptFailed,
-        "The password of user \(user) in \(connection.path) does not decrypt, because it is damaged or was edited without the store's key. Unlink the password and link another one.",
+        "The password of user \(user) in \(connection.path) does not decrypt, because it is damaged or was edited without the store's key.",
+        advice: .linkPasswordAgain,
         path: connection.path)
     }
     return verifier
@@ -189,8 +190,8 @@ extension OpenStore {
   /// Compares the keys of the addresses.
   func inspectAddresses(_ check: inout StoreMaintenance.Check) throws(Problem) {
     for (table, user, advice) in [
-      ("\"user\"", "id", "Change it with users.update"),
-      ("user_identity", "\"user\"", "Unlink the identity and link it again"),
+      ("\"user\"", "id", Problem.Advice.changeAddress),
+      ("user_identity", "\"user\"", Problem.Advice.linkIdentityAgain),
     ] {
       try connection.each("SELECT \(user), email, email_key FROM \(table)", []) {
         row throws(Problem) in
@@ -201,7 +202,7 @@ extension OpenStore {
         check.add(
           .init(
             .damage,
-            "An address of the user \(user) is not found by a search. \(advice), or delete the user."
+            "An address of the user \(user) is not found by a search.", advice: advice
           ))
         return true
       }
@@ -214,7 +215,7 @@ extension OpenStore {
     for row in try passwordRows() {
       check.sealedValues += 1
       do throws(Problem) { _ = try openVerifier(row.sealed, of: row.user, by: key) } catch {
-        check.add(.init(.undecryptable, error.message))
+        check.add(.init(.undecryptable, error))
       }
     }
   }

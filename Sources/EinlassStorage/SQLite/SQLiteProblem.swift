@@ -17,7 +17,7 @@ enum SQLiteProblem {
         "The account store \(path) can't be opened: \(SystemError.tooManyOpenFiles).", path: path)
     case SQLITE_BUSY, SQLITE_LOCKED:
       .store(
-        .locked, "Another program keeps the account store \(path) locked. Try again, or close it.",
+        .locked, "Another program keeps the account store \(path) locked.",
         path: path)
     case SQLITE_FULL,
       SQLITE_CANTOPEN where error.isForWantOfRoom:
@@ -27,7 +27,7 @@ enum SQLiteProblem {
     case SQLITE_CANTOPEN, SQLITE_AUTH:
       .store(
         .permissions,
-        "The account store \(path) can't be opened (SQLite \(extendedCode)). Check the permissions of the file and its directory.",
+        "The account store \(path) can't be opened (SQLite \(extendedCode)).",
         path: path)
     case SQLITE_NOTADB:
       notOurs(path, "is not a database")
@@ -54,14 +54,15 @@ enum SQLiteProblem {
   static func notOurs(_ path: String, _ what: String) -> Problem {
     .store(
       .corrupt,
-      "\(path) \(what), so it can't be the account store. It was left as it is: move it away, or name another file with --store.",
+      "\(path) \(what), so it can't be the account store. It was left as it is.",
+      advice: .nameAnotherPlace,
       path: path)
   }
 
   static func readOnly(_ path: String) -> Problem {
     .store(
       .readOnly,
-      "The account store \(path) can't be written. Make the file and its directory writable, or name another store with --store.",
+      "The account store \(path) can't be written.",
       path: path)
   }
 
@@ -69,13 +70,13 @@ enum SQLiteProblem {
   static func unsupportedFileSystem(_ path: String) -> Problem {
     .store(
       .unsupportedFileSystem,
-      "The account store \(path) is on a file system that can't share it safely between processes. Put it on a local file system with --store.",
+      "The account store \(path) is on a file system that can't share it safely between processes.",
       path: path)
   }
 
   private static func full(_ path: String) -> Problem {
     .store(
-      .full, "The disk has no space for the account store \(path). Free some space and try again.",
+      .full, "The disk has no space for the account store \(path).",
       path: path)
   }
 }

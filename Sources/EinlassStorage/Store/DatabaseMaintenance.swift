@@ -147,7 +147,7 @@ extension OpenFile {
     }
     guard let directory = found else {
       throw .store(
-        .refused, "There is no directory \(parent). Create it, or name another path.", path: parent)
+        .refused, "There is no directory \(parent).", advice: .createFolder, path: parent)
     }
     try progress(0, 2)
     let suffix = Hexadecimal.encode(SecureRandom.bytes(8))
@@ -161,7 +161,7 @@ extension OpenFile {
     let copy = directory.path(of: name)
     guard isNew else {
       throw .store(
-        .refused, "The path \(copy) exists already. Name another path.", path: copy)
+        .refused, "The path \(copy) exists already.", advice: .nameAnotherPlace, path: copy)
     }
     return StoreMaintenance.Backup(
       path: copy, countBytes: FileStatus.at(copy)?.countBytes ?? 0)

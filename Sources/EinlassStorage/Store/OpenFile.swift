@@ -161,7 +161,7 @@ extension Problem {
     let process = holder.map { "process \($0)" } ?? "another process"
     var problem = Problem.store(
       .locked,
-      "The account store \(path) is kept locked by \(process). Try again, or check why that process is stuck.",
+      "The account store \(path) is kept locked by \(process).",
       path: path)
     problem.holder = holder
     return problem

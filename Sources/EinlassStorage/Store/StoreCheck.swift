@@ -94,7 +94,7 @@ enum StoreCheck {
 
   private static func tooNew(_ path: String, _ what: String) -> Problem {
     .store(
-      .tooNew, "The account store \(path) is from a newer einlass (\(what)). Update einlass.",
+      .tooNew, "The account store \(path) is from a newer einlass (\(what)).",
       path: path)
   }
 }

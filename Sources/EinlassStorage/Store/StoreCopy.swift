@@ -43,7 +43,8 @@ extension SafeDirectory {
     guard let journal = try journal(of: name) else { return }
     throw .store(
       .corrupt,
-      "There is no \(path(of: name)), but \(journal) holds changes of it. Put the file back, or move the journal away too.",
+      "There is no \(path(of: name)), but \(journal) holds changes of it.",
+      advice: .restoreStoreFile,
       path: journal)
   }
 

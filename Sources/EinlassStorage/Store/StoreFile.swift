@@ -116,7 +116,7 @@ final class StoreFile: SharedStore {
       guard FileStatus.at(directory.path(of: moved)) == nil else {
         throw .store(
           .refused,
-          "The name of the old store after the move, \(moved), is taken. Remove that file.",
+          "The name of the old store after the move, \(moved), is taken.", advice: .removeOldStore,
           path: directory.path(of: moved))
       }
       let result = try store.file.transaction(.write) { () throws(Problem) in
@@ -198,7 +198,7 @@ final class StoreFile: SharedStore {
 
 extension Problem {
   fileprivate static let storeInUse = Problem.store(
-    .locked, "The account store is in use. Try again in a moment.")
+    .locked, "The account store is in use.")
 
   /// Whether the shared index is unavailable, because the disk is full or the directory is
   /// read-only.

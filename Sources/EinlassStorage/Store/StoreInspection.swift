@@ -8,7 +8,7 @@ extension OpenStore {
       if let file = connection as? SQLiteConnection { try file.inspectPages(&check) }
       try inspectSeals(&check, progress)
     } catch  where error.detail == Problem.StoreDetail.corrupt.rawValue {
-      check.add(.init(.damage, error.message))
+      check.add(.init(.damage, error))
     }
     return check
   }
@@ -21,7 +21,8 @@ extension OpenStore {
       check.add(
         .init(
           .damage,
-          "The account \(presentable(account.rawValue, limitBytes: 64)) has a user name or id in an invalid form. Remove it, or sign in to it again.",
+          "The account \(presentable(account.rawValue, limitBytes: 64)) has a user name or id in an invalid form.",
+          advice: .signInOrRemove,
           account: account))
     }
     try inspectAddresses(&check)
@@ -38,14 +39,14 @@ extension OpenStore {
           let isEdited = error.reason == .bindingMismatch
           check.add(
             .init(
-              isEdited ? .bindingMismatch : .undecryptable, error.message, account: account.id))
+              isEdited ? .bindingMismatch : .undecryptable, error, account: account.id))
         }
       }
     }
     for row in try connection.registrationRows() {
       check.sealedValues += row.cells.count
       do throws(Problem) { _ = try row.open(key: key, path: connection.path) } catch {
-        check.add(.init(.undecryptable, error.message))
+        check.add(.init(.undecryptable, error))
       }
     }
     try inspectPasswords(&check, key)
@@ -56,7 +57,7 @@ extension OpenStore {
     do throws(Problem) {
       return try storeKey()
     } catch  where error.detail == Problem.StoreDetail.keyUnavailable.rawValue {
-      check.add(.init(.keyUnavailable, error.message))
+      check.add(.init(.keyUnavailable, error))
       return nil
     }
   }

@@ -48,18 +48,19 @@ struct StoreLocation: Sendable {
         // The address may hold a password.
         throw .store(
           .refused,
-          "The account store is given by an address that is not a file's path. The form of an address is postgresql://USER@HOST:PORT/DATABASE; a relative path with a colon or an equals sign begins with ./."
+          "The account store is given by an address that is neither a file's path nor of the form postgresql://USER@HOST:PORT/DATABASE. A relative path with a colon or an equals sign begins with ./.",
+          advice: .correctAddress
         )
       }
       (directory, name) = SafeDirectory.split(path)
       guard !["", ".", ".."].contains(name) else {
-        throw .store(.refused, "--store \(path) names a directory. Name a file in it.", path: path)
+        throw .store(.refused, "--store \(path) names a directory.", advice: .nameFile, path: path)
       }
     } else {
       guard let home = Self.home("XDG_DATA_HOME", ".local/share", environment) else {
         throw .store(
           .refused,
-          "HOME is not set, so the account store has no default path. Set HOME, or use --store."
+          "HOME is not set, so the account store has no default path.", advice: .setHomeOrStore
         )
       }
       (directory, name) = (home + "/einlass", "store.db")
@@ -75,7 +76,8 @@ struct StoreLocation: Sendable {
     guard let home = Self.home("XDG_STATE_HOME", ".local/state", environment) else {
       throw .store(
         .refused,
-        "HOME is not set, so there is no place for the files that einlass keeps beside the account store \(address.text). Set HOME."
+        "HOME is not set, so there is no place for the files that einlass keeps beside the account store \(address.text).",
+        advice: .setHomeAlone
       )
     }
     let digest = Hexadecimal.encode(Array(Digest.sha256(Array(address.text.utf8)).prefix(8)))

@@ -42,7 +42,8 @@ struct StorePlace {
     to other: StorePlace, _ progress: StoreMaintenance.Progress
   ) throws(Problem) -> StoreMaintenance.Moved {
     guard other.name != name else {
-      throw .store(.refused, "The store is at \(name) already. Name another place.", path: name)
+      throw .store(
+        .refused, "The store is at \(name) already.", advice: .nameAnotherPlace, path: name)
     }
     // Read first, because they move away with the tables of a database.
     let providers = try overlay.read()
@@ -81,7 +82,8 @@ extension StorePlace {
   private func unfinished(_ other: StorePlace, _ problem: Problem) -> Problem {
     var problem = problem
     problem.message =
-      "The end of the move failed: \(problem.message) If there is still a store at \(name), remove the new one at \(other.name) before any program uses it, and move again. Otherwise the move is done."
+      "The end of the move from \(name) to \(other.name) failed, so it is unknown whether both stores are there: \(problem.message)"
+    problem.advice = .finishMove
     return problem
   }
 }

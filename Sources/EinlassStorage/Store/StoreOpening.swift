@@ -122,7 +122,8 @@ struct StoreOpening {
     }
     try lock.acquire(.exclusive, by: deadline, of: path)
     guard try !exists(in: directory) else {
-      throw .store(.refused, "There is a store at \(path) already. Name another place.", path: path)
+      throw .store(
+        .refused, "There is a store at \(path) already.", advice: .nameAnotherPlace, path: path)
     }
     return try StoreCreation(self).run(in: directory, filledBy: fill)
   }

@@ -43,14 +43,16 @@ extension OpenStore {
     guard !slots.isEmpty else {
       throw .store(
         .keyUnavailable,
-        "No secret that opens the account store is available, so the key was not rotated. Restore the key file or passphrase and try again."
+        "No secret that opens the account store is available, so the key was not rotated.",
+        advice: .restoreKey
       )
     }
     let dropped = before.filter { slot in !slots.contains { $0.id == slot.id } }.map(\.kind)
     guard keys.passphrase == nil || !dropped.contains(.passphrase) else {
       throw .store(
         .keyUnavailable,
-        "The given passphrase does not open the account store, and rotating the key would remove its passphrase slot. Pass the right passphrase, or none."
+        "The given passphrase does not open the account store, and rotating the key would remove its passphrase slot.",
+        advice: .passRightPassphrase
       )
     }
     try connection.replaceKey(id: new.id, encryptions: count, slots: slots)

@@ -186,10 +186,11 @@
       (delete-other-windows))))
 
 (ert-deftest an-error-shows-words-alone-and-keeps-its-parts ()
-  (let ((problem (should-error (einlass--signal '(:code 1007 :message "No." :data (:reason "networkFailure" :host "h")))
+  (let ((problem (should-error (einlass--signal '(:code 1007 :message "No." :data (:reason "networkFailure" :host "h"
+                                                                               :next [(:label "Look")])))
                                :type 'einlass-error)))
     (should (equal (error-message-string problem)
-                   "einlass: \"No.  Check the network connection and the clock, then try again.\""))
+                   "einlass: \"No.  Look.\""))
     (should (equal (einlass-error-reason problem) "networkFailure"))
     (should (equal (plist-get (einlass-error-data problem) :host) "h"))))
 
@@ -265,22 +266,22 @@
 
 (defvar questions-log nil "The requests and the messages, the last one first.")
 
-(defmacro questions-report (reason hint &rest answers)
-  "Return the requests and the messages after an error of REASON with HINT, and a person's ANSWERS."
+(defmacro questions-report (reason step &rest answers)
+  "Return the requests and the messages after an error of REASON with STEP, and a person's ANSWERS."
   `(let (questions-log)
      (cl-letf (((symbol-function 'einlass--do)
                 (lambda (method params then) (push (list method params) questions-log) (funcall then nil)))
                ((symbol-function 'message) (lambda (&rest words) (push (apply #'format words) questions-log))))
        (questions-with ,answers
-         (einlass--report (list :code 1001 :message "No." :data (list :reason ,reason :hint ,hint))
+         (einlass--report (list :code 1001 :message "No." :data (list :reason ,reason :next (and ,step (vector ,step))))
                           (lambda () (push 'again questions-log)))))
      (reverse questions-log)))
 
-(ert-deftest the-request-of-a-hint-is-sent-if-the-person-wants-it ()
-  (let ((hint '(:method "access.reset" :params (:provider "github"))))
-    (should (equal (questions-report "accessNotGranted" hint :y-or-n t) '((access.reset (:provider "github")) again)))
-    (should (equal (questions-report "accessNotGranted" hint :y-or-n nil)
-                   (list (concat "No.  " (cdr (assoc "accessNotGranted" einlass--next-steps))))))))
+(ert-deftest the-request-of-a-next-step-is-sent-if-the-person-wants-it ()
+  (let ((step '(:label "Forget it" :method "access.reset" :params (:provider "github"))))
+    (should (equal (questions-report "accessNotGranted" step :y-or-n t) '((access.reset (:provider "github")) again)))
+    (should (equal (questions-report "accessNotGranted" step :y-or-n nil)
+                   '("No.  Forget it (M-x einlass-access).")))))
 
 (defconst questions-providers
   '((:id "github" :name "GitHub" :flowKinds ["authorizationCode"])
@@ -313,9 +314,9 @@
     (dolist (params '((:provider "github") (:resource "https://example.org") (:provider "fcsdk" :server "s")))
       (should (equal (questions-server params nil "") (list params nil))))))
 
-(ert-deftest the-sign-in-of-a-hint-asks-for-the-server ()
+(ert-deftest the-sign-in-of-a-next-step-asks-for-the-server ()
   (cl-letf (((symbol-function 'einlass--with-server) (lambda (params) (append params '(:server "s")))))
-    (should (equal (questions-report "noSystemAccount" '(:method "accounts.signIn" :params (:provider "fcsdk")) :y-or-n t)
+    (should (equal (questions-report "noSystemAccount" '(:label "Sign in" :method "accounts.signIn" :params (:provider "fcsdk")) :y-or-n t)
                    '((accounts.signIn (:provider "fcsdk" :server "s")) "Signed in")))))
 
 (ert-deftest a-problem-is-shown-after-the-end-of-its-question ()
@@ -328,25 +329,23 @@
       (while (< (length order) 2) (accept-process-output nil 0.01)))
     (should (equal order '(report end)))))
 
-(ert-deftest a-server-that-is-no-address-is-told-in-words ()
-  (should (equal (einlass--advice '(:code -32602 :message "The parameter /server must be an address."
-                                    :data (:reason "invalidParams" :path "/server")))
-                 "The server must be an address.  Enter its address again."))
-  (should (equal (einlass--advice '(:code 1028 :message "Name the server with https, or pass secure: false."
-                                    :data (:reason "unsafeURL" :path "/server")))
-                 "Name the server with https.  Enter its address again.")))
+(ert-deftest the-next-steps-have-their-page-or-their-command-behind-them ()
+  (should (equal (einlass--advice '(:code 1 :message "No.  Ask accounts.list."
+                                    :data (:reason "other" :next
+                                           [(:label "Open it" :method "store.status" :params nil)
+                                            (:label "Close it" :command "chmod go-rwx '/a b'")
+                                            (:label "Look" :page "https://a.example/")
+                                            (:label "Wait" :method "later.method" :params nil)])))
+                 (concat "No.  Ask accounts.list.  Open it (einlassctl store slots).  "
+                         "Close it (chmod go-rwx '/a b').  Look: https://a.example/.  Wait."))))
 
 (ert-deftest no-provider-signs-in-nowhere ()
   (cl-letf (((symbol-function 'einlass--all) (lambda (&rest _) questions-providers))
             ((symbol-function 'completing-read) (lambda (&rest _) "")))
     (should (equal (cdr (should-error (einlass--read-provider) :type 'user-error)) '("No provider chosen")))))
 
-(ert-deftest a-message-of-one-sentence-stays ()
-  (should (equal (einlass--text '(:message "Ask accounts.list.")) "Ask accounts.list."))
-  (should (equal (einlass--text '(:message "No. Ask accounts.list. Try again.")) "No. Try again.")))
-
-(ert-deftest an-error-without-a-hint-shows-its-next-step ()
-  (should (equal (questions-report "networkFailure" nil) '("No.  Check the network connection and the clock, then try again.")))
+(ert-deftest an-error-without-a-request-shows-its-next-step ()
+  (should (equal (questions-report "networkFailure" '(:label "Look at the network")) '("No.  Look at the network.")))
   (should (equal (questions-report "userCanceled" nil) '("Cancelled"))))
 
 (ert-deftest a-named-program-that-is-none-is-an-error ()

@@ -40,7 +40,10 @@ struct Matcher {
   private mutating func difference(
     expected: JSONObject, actual: JSONObject, path: String
   ) -> String? {
-    for member in actual.members where expected[member.name] == nil {
+    // An error has the next steps that its line leaves out.
+    let ofErrors = path.hasSuffix("error/data") ? ["next", "final"] : []
+    for member in actual.members
+    where expected[member.name] == nil && !ofErrors.contains(member.name) {
       return "\(path)/\(member.name): not expected: \(member.value.text)"
     }
     for member in expected.members {

@@ -160,7 +160,7 @@ import Testing
         #""clientAuthentication":"private_key_jwt""#)
     }
     #expect(problem?.reason == .authenticatorUnconfigured && problem?.detail == "privateKey")
-    #expect(problem?.message.contains("cannot be read") == true)
+    #expect(problem?.message.contains("is not PEM text") == true)
   }
 
   @Test func `A key without an accepted algorithm is reported with the accepted ones`() async throws

@@ -196,10 +196,10 @@ import Testing
     (nil, "key", "certificate", "lacks certificate"),
     ("valid", nil, "privateKey", "lacks privateKey"),
     (nil, nil, "certificate, privateKey", "lacks certificate, privateKey"),
-    ("other", "key", "certificate", "cannot be read"),
+    ("other", "key", "certificate", "is not PEM text"),
     ("valid", "otherKey", "certificate", "another key"),
     ("expired", "key", "certificate", "has expired"),
-    ("both", "key", "certificate", "without the key"),
+    ("both", "key", "certificate", "of certificates alone"),
   ]
 
   @Test(

@@ -157,7 +157,6 @@ import Testing
     let problem = try await problem(engine, id)
     #expect(problem?.reason == .reloginNeeded && problem?.detail == "assertionSource")
     #expect(problem?.provider == "as" && problem?.account == id)
-    #expect(problem?.message.contains("with the scope openid") == true)
     #expect(problem?.hint?.parameters == ["provider": "idp", "account": "a_ada"])
     #expect(problem?.hint?.lists["scopes"] == ["openid"])
   }

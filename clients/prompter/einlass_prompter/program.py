@@ -60,8 +60,6 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     sign_in.add_argument("--account", metavar="ID", help="only this account may sign in")
     sign_in.add_argument("--flow", metavar="KIND", help="a kind of flow, such as deviceCode")
     sign_in.add_argument("--server", metavar="ADDRESS", help="the person's own server, for a login with a password")
-    # Of the commands that a next step names.
-    parser.set_defaults(store=None, config=None, key_file=None)
     options = parser.parse_args(arguments)
     if options.command is None and sys.stdin.isatty():
         parser.error("einlass starts this program. A person starts: einlass-prompter sign-in [PROVIDER]")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import re
 from typing import Any, Callable, List, Mapping, Optional
 
 from einlass import Call, Client, EinlassError
-from einlass.next_steps import NEXT_STEPS, filled
+from einlass.next_steps import in_words, steps_of
 from einlass.text import say
 from einlass.wire import hello
 
@@ -20,14 +19,12 @@ PATIENCE = 10  # seconds for the first answer of einlass
 NAME_IT = "Install einlass, or name it in the variable EINLASS."
 SIGNED_IN, PROBLEM, CANCELLED = 0, 1, 3
 CANCELS = ("userCanceled", "userCanceledAccountSelection", "cancelled", "accessDenied")
-#: The step of the button for a hint, by its method. The general steps name commands for a terminal.
+#: The words beside the button for a next step, by its method.
 STEPS = {
     "access.reset": "“Ask Again” forgets the earlier answer.", "accounts.signIn": "Sign in to the account again.",
     "providers.list": "Choose a provider of the list.",
     "providers.configure": "Register the application at the provider, then enter its client id here.",
 }
-#: The methods that messages name. The step has the person's words in their place.
-METHODS = ("access.set", "accounts.list", "accounts.signIn", "providers.configure", "providers.list")
 #: The longest message of a problem, in characters.
 MESSAGE = 1000
 #: The parts of a registration for which there are fields; `redirect` is told to the person.
@@ -102,9 +99,9 @@ class SignIn:
         self.end(SIGNED_IN)
 
     def failed(self, error: EinlassError, again: Optional[Callable[[], None]] = None) -> None:
-        """Shows the message and the next step, with a button for a hint, and one that calls `again`, or signs in."""
+        """Shows the message and the next step, with a button for its request, and one that calls `again`, or signs in."""
         self.call = None
-        message = text(in_words(error.message), MESSAGE)
+        message = text(error.message, MESSAGE)
         if error.reason in CANCELS:
             say(f"problem: {message}")
             return self.end(CANCELLED)
@@ -113,14 +110,14 @@ class SignIn:
             return self.ask_server(self.last, message if self.options.server else "")
         if error.reason == "serverGone":
             return self.say_problem("einlass ended before the end of the sign-in.", "Start the sign-in again.")
-        hint = error.data.get("hint")
-        step = STEPS.get(str(hint.get("method"))) if isinstance(hint, Mapping) else None
-        step = "Correct --server, or leave it out." if is_about_server else step
-        step = step or text(filled(NEXT_STEPS.get(error.reason, "See the message."), error.data, self.options), MESSAGE)
+        steps = steps_of(error)
+        own = next((step for step in steps if step.get("method") in STEPS), {})
+        step = "Correct --server, or leave it out." if is_about_server else STEPS.get(str(own.get("method")))
+        step = step or text(" ".join(map(in_words, steps)), MESSAGE)
         words = error.data.get("serverError")
         said = isinstance(words, Mapping) and "text" in words and f"The provider says: {text(words['text'])}"
         screen = self.problem(message, f"({error.reason}, {error.code})", said or "", step)
-        self.add_hint(screen, hint)
+        self.add_step(screen, own)
         if error.data.get("retryable"):
             screen.first = screen.action("_Try Again", again or self.sign_in, "suggested-action")
         return self.show(screen)
@@ -139,11 +136,9 @@ class SignIn:
         self.call = None
         self.show(self.problem(message, "", "", step))
 
-    def add_hint(self, screen: Screen, hint: Any) -> None:
-        """Adds a button that sends the request of the hint, then signs in. Some hints need words of the person."""
-        if not isinstance(hint, Mapping):
-            return
-        method, params = hint.get("method"), dict(hint.get("params") or {})
+    def add_step(self, screen: Screen, step: Mapping[str, Any]) -> None:
+        """Adds a button that sends the request of the step, then signs in. Some need words of the person."""
+        method, params = step.get("method"), dict(step.get("params") or {})
         words, function = {
             "access.reset": ("_Ask Again", lambda: when_done(self.client.start("access.reset", params),
                                                             lambda _: self.sign_in(), self.failed)),
@@ -263,14 +258,6 @@ class SignIn:
         self.code = code
         self.window.hide()
         Gtk.main_quit()
-
-
-def in_words(message: str) -> str:
-    """Returns a message without the sentences that name one of METHODS."""
-    message = re.sub("^The parameter /server ", "The server ", message).replace(", or pass secure: false", "")
-    sentences = message.replace(". ", ".\n").split("\n")
-    kept = [sentence for sentence in sentences if not any(method in sentence for method in METHODS)]
-    return " ".join(kept) or message
 
 
 def run(options: argparse.Namespace) -> int:

@@ -101,7 +101,7 @@ class Accounts(TokenSource):
 
     def with_next_step(self, error: EinlassError, scopes: Sequence[str] = ()) -> EinlassError:
         """Returns the error with the provider's own words and the command that mends it in its message."""
-        from .next_steps import NEXT_STEPS, filled  # only here, because the start must be quick
+        from .next_steps import in_words, steps_of  # only here, because the start must be quick
 
         if sign_in_helps(error):
             step = f"Run on a terminal: {self.command(scopes)}"
@@ -112,10 +112,10 @@ class Accounts(TokenSource):
             step = f"If you know the provider of its tokens, run on a terminal: {add}"
         else:
             named = naming_command(error, self.application, self.options.url)
-            if named is not error or error.reason not in NEXT_STEPS:
+            steps = steps_of(error)
+            if named is not error or not steps:
                 return named
-            files = argparse.Namespace(application=self.application, store=None, config=None, key_file=None)
-            step = filled(NEXT_STEPS[error.reason], error.data, files)
+            step = in_words(steps[0])
         words = error.data.get("serverError") or {}
         said = f"They say: {', '.join(f'{name} {value}' for name, value in words.items())}. " if words else ""
         return EinlassError(error.code, error.reason, error.data, f"{error.message} {said}{step}")
@@ -145,7 +145,7 @@ class Accounts(TokenSource):
         self.close()
 
     def _sign_in(self, einlass: Client, scopes: List[str], again: bool = True) -> Dict[str, Any]:
-        """Returns the params of accounts.signIn: those of the hint, if einlass has one. They have `scopes` if the present
+        """Returns the params of accounts.signIn: those of the next step, if einlass names one. They have `scopes` if the present
         ones are known; with `again: False`, only if one of `scopes` is missing."""
         unknown = {"resource": self.options.url, "probe": True}
         try:
@@ -166,9 +166,10 @@ class Accounts(TokenSource):
                 present = einlass.request("credentials.get", wanted)["credential"].get("scopes", [])
             except EinlassError as error:
                 problem = error.data
-        hint = (problem or {}).get("hint") or {}
-        if hint.get("method") == "accounts.signIn":
-            params = hint["params"]
+        steps = (problem or {}).get("next") or []
+        sign_in = next((step for step in steps if step.get("method") == "accounts.signIn"), None)
+        if sign_in:
+            params = sign_in["params"]
             present = params.get("scopes", [])
         else:
             params = {**params, **({} if "resource" in params else {"provider": found["provider"]})}

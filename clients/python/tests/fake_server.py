@@ -113,6 +113,7 @@ def handle(message):
         send({"id": i, "result": {"account": "a_1", "created": not params.get("replace"), "revision": 2}})
     elif method == "auth.perform" and params["provider"] == "banned":
         data = {"reason": "accountBanned", "retryable": False, "provider": "banned",
+                "next": [{"label": "Ask the provider", "page": "https://chirp.example/help"}],
                 "serverError": {"status": 403, "code": "64", "text": "Your account is suspended."}}
         send({"id": i, "error": {"code": 1004, "message": "The account is suspended.", "data": data}})
     elif method == "auth.perform" and params["provider"] == "password":
@@ -129,7 +130,7 @@ def handle(message):
             send(note("auth.progress", flow="f_1", stage="selecting"), prompt("p_2"))
         else:
             data = {"reason": "accessNotGranted", "retryable": False, "provider": "twitter",
-                    "hint": {"method": "access.reset", "params": {"provider": "twitter"}}}
+                    "next": [{"label": "Forget it", "method": "access.reset", "params": {"provider": "twitter"}}]}
             send({"id": held.pop(), "error": {"code": 1002, "message": "Access was denied.", "data": data}})
     elif method == "prompt.answer" and params["prompt"] == "p_2" and params["action"] == "cancel" and held:
         data = {"reason": "userCanceledAccountSelection", "retryable": False}

@@ -35,7 +35,8 @@ def test_without_access_no_credential_is_printed(typed):
 
 def test_a_problem_is_printed():
     code, output, errors = sign_in("banned", "")
-    assert (code, output) == (1, "") and errors == "The account is suspended. (accountBanned, 1004)\n"
+    assert (code, output) == (1, "") and errors == (
+        "The account is suspended. (accountBanned, 1004)\nnext: Ask the provider (https://chirp.example/help).\n")
 
 
 def answering(folder, **answer):
@@ -63,24 +64,24 @@ def test_an_output_that_takes_nothing_is_a_problem(tmp_path):
             assert done.stderr.endswith("sign-in: the credential cannot be written.\n") and "null" not in done.stderr
 
 
-@pytest.mark.parametrize("hint, options, shown", [
-    ({}, [], []),  # the question was dismissed, so there is nothing to reset
-    ({"hint": {"method": "access.reset", "params": {"provider": "github"}}}, [],
-     ["next: einlassctl access reset bash github"]),
-    ({"hint": {"method": "providers.configure", "params": {"provider": "github"}}}, ["--store", "memory"],
-     ["next: einlassctl providers configure github --store memory"]),
+@pytest.mark.parametrize("step, options, shown", [
+    ({}, [], "next: Do it."),
+    ({"method": "access.reset", "params": {"provider": "github"}}, [], "next: Do it: einlassctl access reset bash github"),
+    ({"method": "providers.configure", "params": {"provider": "github"}}, ["--store", "memory"],
+     "next: Do it: einlassctl providers configure github --store memory"),
     # A server of one's own is named to einlassctl, which asks for it.
-    ({"hint": {"method": "accounts.add", "params": {"provider": "github"}}}, [], ["next: einlassctl sign-in github"]),
-    ({"hint": {"method": "providers.list", "params": {}}}, [], ["next: einlassctl providers list"]),
-    ({"hint": {"method": "access.later", "params": {}}}, [], []),
+    ({"method": "accounts.add", "params": {"provider": "github"}}, [], "next: Do it: einlassctl sign-in github"),
+    ({"method": "providers.list", "params": {}}, [], "next: Do it: einlassctl providers list"),
+    ({"method": "access.later", "params": {}}, [], "next: Do it."),
+    ({"command": "chmod go-rwx '/a b'"}, [], "next: Do it: chmod go-rwx '/a b'"),
 ])
-def test_the_next_step_is_that_of_the_hint(tmp_path, hint, options, shown):
-    data = {"reason": "accessNotGranted", "provider": "github", **hint}
+def test_the_next_step_names_a_command(tmp_path, step, options, shown):
+    data = {"reason": "accessNotGranted", "provider": "github", "next": [{"label": "Do it", **step}]}
     arguments, environment = answering(tmp_path, error={"code": 1002, "message": "Not granted.", "data": data})
     done = subprocess.run([*arguments, *options], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, timeout=60)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.splitlines() == ["Not granted. (accessNotGranted, 1002)", *shown]
+    assert done.stderr.splitlines() == ["Not granted. (accessNotGranted, 1002)", shown]
 
 
 @pytest.mark.parametrize("arguments, binary, code, stdout, stderr", [

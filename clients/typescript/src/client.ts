@@ -1,6 +1,6 @@
 import { ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { constants } from "node:os";
-import { EinlassError, Hint, ServerGone } from "./errors";
+import { EinlassError, NextRequest, ServerGone } from "./errors";
 import { findEinlass } from "./find";
 import { Answer, PromptHandlers, PromptKind, Signal } from "./prompts";
 import { InitializeParams, InitializeResult, Notifications, Prompt, Requests } from "./protocol";
@@ -119,9 +119,9 @@ export class Client {
     return found as Requests[M]["result"][K];
   }
 
-  /** Sends the request of a hint, with further parameters, such as the client id for `providers.configure`. */
-  follow(hint: Hint, more: object = {}, options: RequestOptions = {}): Promise<unknown> {
-    return this.send(hint.method, { ...hint.params, ...more }, options.signal);
+  /** Sends the request of a next step, with further parameters, such as the client id for `providers.configure`. */
+  follow(step: NextRequest, more: object = {}, options: RequestOptions = {}): Promise<unknown> {
+    return this.send(step.method, { ...step.params, ...more }, options.signal);
   }
 
   /** Calls `listener` with the params of each notification of this method. Returns a function that ends that. */

@@ -1,9 +1,9 @@
-import { ErrorData, nextSteps } from "./protocol";
+import { ErrorData, NextStep } from "./protocol";
 
-/** A request that helps. `Client.follow` sends it. */
-export type Hint = NonNullable<ErrorData["hint"]>;
+/** A next step that is a request. `Client.follow` sends it. */
+export type NextRequest = NextStep & { readonly method: string };
 
-/** An error response. Programs switch on `reason`, people read `message` and `nextStep`. */
+/** An error response. Programs switch on `reason`, people read `message` and the labels of `next`. */
 export class EinlassError extends Error {
   /** The members of `errors.json` and of the protocol's error data; a later einlass may add reasons. */
   readonly data: Partial<Omit<ErrorData, "reason">> & { readonly reason: string };
@@ -24,19 +24,14 @@ export class EinlassError extends Error {
     return this.data.retryable === true;
   }
 
-  /** The request that helps, if there is one. */
-  get hint(): Hint | undefined {
-    return this.data.hint;
+  /** The next steps, the most useful one first. */
+  get next(): readonly NextStep[] {
+    return this.data.next ?? [];
   }
 
-  /** The next step for the person, or "" for an unknown reason. */
-  get nextStep(): string {
-    const names: Record<string, string | undefined> = { PROVIDER: this.data.provider, ACCOUNT: this.data.account };
-    // Other names stay out, because the person may copy the command of the step into a shell.
-    return (nextSteps[this.reason] ?? "").replace(/PROVIDER|ACCOUNT/g, (word) => {
-      const name = names[word];
-      return name && /^[\w.-]+$/.test(name) ? name : word;
-    });
+  /** The first next step that is a request, if there is one. */
+  get nextRequest(): NextRequest | undefined {
+    return this.next.find((step): step is NextRequest => step.method !== undefined);
   }
 }
 
@@ -52,7 +47,7 @@ export class ServerGone extends EinlassError {
     this.name = "ServerGone";
   }
 
-  override get nextStep(): string {
-    return "See the last lines of its log, because einlass ended before it answered.";
+  override get next(): readonly NextStep[] {
+    return [{ label: "See the last lines of its log, because einlass ended before it answered" }];
   }
 }

@@ -1,11 +1,11 @@
 import { CancellationError, env, LogOutputChannel, UIKind, window, workspace } from "vscode";
-import { Client, EinlassError, Provider } from "../../typescript/src/index";
+import { Client, EinlassError, NextRequest, Provider } from "../../typescript/src/index";
 import { Prompts } from "./prompts";
 import { advice, plain, sentences } from "./text";
 
 /** The name to which people grant access. */
 export const APPLICATION = "vscode";
-/** The requests of hints that a button offers. The other hints name a list. */
+/** The requests that a button offers, by the method of a next step. */
 const BUTTONS: Readonly<Record<string, string>> = {
   "accounts.signIn": "Sign In", "access.reset": "Ask Again", "access.set": "Allow", "providers.configure": "Set Up",
 };
@@ -46,14 +46,14 @@ export class Einlass {
     } catch (error) {
       if (!(error instanceof EinlassError)) throw error;
       if (BY_PERSON.includes(error.reason)) throw new CancellationError();
-      const { hint } = error;
-      const button = hint && BUTTONS[hint.method];
+      const step = error.next.find((one): one is NextRequest => one.method !== undefined && one.method in BUTTONS);
+      const button = step && BUTTONS[step.method];
       const shown = window.showErrorMessage(advice(error), ...(button ? [button] : []));
-      if (!hint || !button || (await shown) !== button) throw error;
-      if (hint.method === "providers.configure") {
-        if (!(await this.configure(client, String(hint.params.provider)))) throw error;
+      if (!step || !button || (await shown) !== button) throw error;
+      if (step.method === "providers.configure") {
+        if (!(await this.configure(client, String(step.params?.provider)))) throw error;
       } else {
-        await client.follow(hint);
+        await client.follow(step);
       }
       return work();
     }

@@ -173,8 +173,8 @@ export class EinlassProvider implements AuthenticationProvider {
         throw new Error(`The account of ${plain(this.provider.name)} has no token for VS Code.`);
       } catch (error) {
         if (!(error instanceof EinlassError) || questions === 2) throw error;
-        if (error.hint?.method === "accounts.signIn") {
-          await client.follow(error.hint, { flowKind: flowKind(this.provider, this.einlass.byCode()) });
+        if (error.nextRequest?.method === "accounts.signIn") {
+          await client.follow(error.nextRequest, { flowKind: flowKind(this.provider, this.einlass.byCode()) });
         } else if (error.reason === "accessNotGranted") {
           await client.request("auth.perform", { provider: this.provider.id, account: id, credential: "none" });
         } else {

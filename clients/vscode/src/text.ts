@@ -49,31 +49,19 @@ export function sentences(...parts: readonly (string | false | undefined)[]): st
   return parts.filter(Boolean).join(" ");
 }
 
-/** The methods that messages name and that have a command or a button here. */
-const METHODS = ["access.set", "accounts.list", "accounts.signIn", "providers.configure", "providers.list"];
-
-/** The next steps with the commands of VS Code, by the reason. The others are those of the protocol. */
-const STEPS: Readonly<Record<string, string>> = {
-  noSystemAccount: "Sign in at the provider (einlass: Sign In).",
-  accessNotGranted: "Sign in and allow it (einlass: Sign In).",
-  reloginNeeded: "Sign in to the account again (einlass: Sign In).",
-  notIssuedToThisClient:
-    "Sign in to the account from VS Code (einlass: Sign In). The credentials of other applications are kept.",
-  authenticatorUnconfigured:
-    "Register an application at the provider, then enter its client id and secret (einlass: Set Up a Provider).",
-  interactionRequired: "Sign in and answer the questions (einlass: Sign In).",
-  flowNotSupported: "Choose another provider (einlass: Sign In), or another way in the setting einlass.signInWith.",
-  tokenNotSaved: "Repair the store, then sign in to the account again (einlass: Sign In).",
-  unknownProvider: "Choose another provider (einlass: Sign In), or add this one (einlassctl providers add).",
-  unknownAccount: "Choose another account (einlass: Sign In).",
-  invalidCredential: "Sign in at the provider (einlass: Sign In), or get a new credential.",
+/** The commands of VS Code, by the method of a next step. */
+const COMMANDS: Readonly<Record<string, string>> = {
+  "access.reset": "einlass: Sign In", "access.set": "einlass: Sign In", "accounts.list": "einlass: Sign In",
+  "accounts.signIn": "einlass: Sign In", "auth.perform": "einlass: Sign In", "providers.list": "einlass: Sign In",
+  "providers.configure": "einlass: Set Up a Provider",
 };
 
-/** Returns the message of an error, the words of the provider and the next step. */
+/** Returns the message of an error, the words of the provider and the next steps. */
 export function advice(error: EinlassError): string {
-  // The next step has the command in place of the method.
-  const kept = error.message.split(/(?<=\.) /).filter((one) => !METHODS.some((method) => one.includes(method)));
   const words = error.data.serverError?.text;
-  return plain(sentences(
-    kept.join(" ") || error.message, words && `“${words}”`, STEPS[error.reason] ?? error.nextStep));
+  const steps = error.next.map(({ label, method, page, command }) => {
+    const shown = COMMANDS[method ?? ""] ?? command;
+    return `${label}${page ? `: ${page}` : ""}${shown ? ` (${shown})` : ""}.`;
+  });
+  return plain(sentences(error.message, words && `“${words}”`, ...steps));
 }

@@ -171,12 +171,12 @@ function M.token(options, callback)
 
   local get
   local function ask(problem)
-    local hint = problem.data.hint
     if asked == 2 or not may_ask or not ASKS[problem.reason] then return callback(nil, problem) end
     asked = asked + 1
-    -- The hint names the account, and the scopes or the resource that the credential lacks.
-    if hint and hint.method == "accounts.signIn" and found.account then
-      return request("accounts.signIn", hint.params, function(result, refused)
+    -- The next step names the account, and the scopes or the resource that the credential lacks.
+    local step = vim.tbl_filter(function(one) return one.method == "accounts.signIn" end, problem.data.next or {})[1]
+    if step and found.account then
+      return request("accounts.signIn", step.params, function(result, refused)
         if refused then return callback(nil, refused) end
         found.account = result.account
         get()
@@ -253,7 +253,7 @@ function M.reject(token, callback)
   return function() cancel() end
 end
 
---- Shows a problem with its next step. `again` repeats the request after the person has followed the hint.
+--- Shows a problem with its next steps. `again` repeats the request after the person has chosen one.
 function M.report(problem, again)
   require("einlass.report")(problem, again)
 end

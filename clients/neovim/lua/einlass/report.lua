@@ -1,6 +1,5 @@
---- Shows a problem, its next step, and the request that helps as a choice.
+--- Shows a problem, its next steps, and the request that helps as a choice.
 local clean, windows = require("einlass.text").clean, require("einlass.window")
-local next_steps = require("einlass.next_steps")
 
 local SILENT = { userCanceled = true, userCanceledAccountSelection = true, cancelled = true }
 
@@ -34,7 +33,7 @@ local function configure(params, send)
   end)
 end
 
---- By method of a hint: the words of the choice, from the parameters. Other hints need more than a choice.
+--- By method of a next step: the words of the choice, from the parameters. Other steps need more than a choice.
 local CHOICES = {
   ["accounts.signIn"] = function(params) return "Sign in to " .. clean(params.resource or params.provider) end,
   ["access.reset"] = function(params) return "Forget the decision about " .. clean(params.provider) end,
@@ -47,27 +46,35 @@ local CHOICES = {
 }
 local SHOWN = { ["accounts.list"] = "accounts", ["providers.list"] = "providers" }
 
---- The methods that messages name. The next step names the command in their place.
-local METHODS = { "access.set", "accounts.list", "accounts.signIn", "providers.configure", "providers.list" }
+--- The steps of problems that this client finds itself, by reason.
+local OWN_STEPS = {
+  serverGone = "Try again; :checkhealth einlass names the fault if it ends again",
+  notStarted = "Install einlass, or name it in the variable EINLASS; :checkhealth einlass tests it",
+}
 
---- Returns a message without the sentences that name one of METHODS.
-local function in_words(message)
-  message = message:gsub("^The parameter /server ", "The server "):gsub(", or pass secure: false", "")
-  local kept = vim.tbl_filter(function(sentence)
-    for _, method in ipairs(METHODS) do
-      if sentence:find(method, 1, true) then return false end
-    end
-    return true
-  end, vim.split(clean(message):gsub("%. ", ".\n"), "\n", { plain = true }))
-  return #kept > 0 and table.concat(kept, " ") or clean(message)
+--- By method of a next step: the command of Neovim or of a shell. PROVIDER and APPLICATION stand for names.
+local COMMANDS = {
+  ["accounts.signIn"] = ":Einlass sign-in PROVIDER", ["auth.perform"] = ":Einlass sign-in PROVIDER",
+  ["providers.configure"] = ":Einlass sign-in PROVIDER", ["providers.list"] = ":Einlass providers",
+  ["access.set"] = ":Einlass access PROVIDER allow APPLICATION",
+  ["access.reset"] = ":Einlass access PROVIDER reset APPLICATION", ["accounts.list"] = ":Einlass accounts",
+  ["accounts.add"] = "einlassctl accounts add --replace", ["store.status"] = "einlassctl store slots",
+}
+
+--- Returns a next step in words, with its page and a command.
+local function in_words(step, names)
+  local command = step.method and COMMANDS[step.method] or step.command
+  if step.method and command then
+    command = command:gsub("%u%u%u+", function(name) return names[name] end)
+  end
+  local text = clean(step.label)
+  if step.page then text = text .. ": " .. clean(step.page) end
+  return command and ("%s (%s)."):format(text, clean(command)) or text .. "."
 end
 
-local OPENING_THE_STORE =
-  "Provide the key or passphrase of this store, as the message says. Its key slots: einlassctl store slots."
-
---- Returns the problem, the provider's own words and the next step.
+--- Returns the problem, the provider's own words and the next steps.
 local function lines_of(problem)
-  local lines, data = { "einlass: " .. in_words(problem.message) }, problem.data
+  local lines, data = { "einlass: " .. clean(problem.message) }, problem.data
   local said = data.serverError
   if said then
     local parts = {}
@@ -77,19 +84,25 @@ local function lines_of(problem)
     table.insert(lines, "The provider: " .. table.concat(parts, " "))
   end
   local application = problem.application or require("einlass").application
-  local names = { PROVIDER = data.provider, ACCOUNT = data.account, APPLICATION = application.name }
-  local server = data.path == "/server" and "Enter its address again (:Einlass sign-in PROVIDER)."
-  local key = data.detail == "keyUnavailable" and OPENING_THE_STORE
-  local step = (server or key or next_steps[problem.reason] or ""):gsub("%u%u%u+", function(name)
-    return names[name] and clean(names[name])
-  end)
-  if step ~= "" then table.insert(lines, step) end
+  local own = OWN_STEPS[problem.reason]
+  for _, step in ipairs(own and { { label = own } } or data.next or {}) do
+    local params = step.params or {}
+    local names = { PROVIDER = params.provider or data.provider, APPLICATION = application.name }
+    table.insert(lines, in_words(step, names))
+  end
   return lines
+end
+
+--- Returns the first next step that is a choice here.
+local function request_of(problem)
+  for _, step in ipairs(problem.data.next or {}) do
+    if CHOICES[step.method or ""] then return step end
+  end
 end
 
 return function(problem, again)
   if SILENT[problem.reason] then return end
-  local hint, lines = problem.data.hint, lines_of(problem)
+  local step, lines = request_of(problem), lines_of(problem)
   local choices, actions = {}, {}
   local function offer(choice, action)
     table.insert(choices, choice)
@@ -106,11 +119,11 @@ return function(problem, again)
     if method ~= "accounts.signIn" then return request(method, params) end
     require("einlass.server")(params, problem.application, function(named) request(method, named) end)
   end
-  if hint and CHOICES[hint.method] then
-    offer(CHOICES[hint.method](hint.params), function()
-      if SHOWN[hint.method] then return vim.cmd("Einlass " .. SHOWN[hint.method]) end
-      if hint.method == "providers.configure" then return configure(hint.params, send) end
-      send(hint.method, hint.params)
+  if step then
+    offer(CHOICES[step.method](step.params), function()
+      if SHOWN[step.method] then return vim.cmd("Einlass " .. SHOWN[step.method]) end
+      if step.method == "providers.configure" then return configure(step.params, send) end
+      send(step.method, step.params)
     end)
   end
   if problem.data.retryable and again then
