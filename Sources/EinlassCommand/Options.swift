@@ -31,6 +31,8 @@ struct Options: Equatable {
   var trace: String?
   var answers: String?
   var isTest = false
+  /// Whether prompts are in the pseudo-language.
+  var isPseudo = false
 
   /// The reason for a refused command line, as a sentence for the person.
   struct UsageError: Error, Equatable {
@@ -73,6 +75,7 @@ struct Options: Equatable {
         framing = Framing(rawValue: try value())
         guard framing != nil else { throw UsageError("--framing needs lines or headers") }
       case "--test" where inline == nil: isTest = true
+      case "--pseudo-language" where inline == nil: isPseudo = true
       case "--help" where inline == nil, "-h" where inline == nil: action = .help
       case "--version" where inline == nil:
         action = .version(isJSON: rest.first == "--json")
@@ -183,6 +186,8 @@ extension Options {
       --answers FILE       answer prompts from JSON Lines: {"kind":"selectAccount","action":"accept","username":"ada"}
                            (only with --store memory or loopback origins)
       --test               test.advanceClock moves the clock (same condition)
+      --pseudo-language    put an accent on each letter of the words in prompts, and brackets around them,
+                           for tests of a front end
 
     call speaks as the application NAME, or "anonymous" without one, which needs access:
     einlassctl access set NAME PROVIDER granted

@@ -68,6 +68,7 @@ final class Wiring {
       return NetworkSource.Watch(number: watch.number, clear: watch.clear)
     }
     parts.prompter = options.prompter.map { [$0] } ?? configuration.prompter
+    if options.isPseudo { parts.language = .pseudo }
     if let clock { parts.advanceClock = { clock.advance(.seconds($0)) } }
     self.parts = parts
     self.options = options

@@ -30,6 +30,8 @@ public final class Server: Sendable {
     /// Makes the watch of the store's changes; `nil` if no other process can change the store.
     public var watch: ChangeFeed.Watching?
     public var network: NetworkSource
+    /// The language of the prompts.
+    public var language = PromptLanguage.english
     /// Moves the clock; set only with `--test`.
     public var advanceClock: (@Sendable (Int64) -> Void)?
 
@@ -127,13 +129,14 @@ public final class Server: Sendable {
           "refresh", "\(request.account.rawValue) is no longer refreshed: \(problem.message)")
       })
     let newPromptID: @Sendable () -> String = { [effects] in identifier("p", effects) }
-    prompts = Prompts(newID: newPromptID, notify: { announcer.announce($0, $1) })
+    prompts = Prompts(
+      in: parts.language, newID: newPromptID, notify: { announcer.announce($0, $1) })
     prompter =
       parts.prompter.isEmpty
       ? nil
       : Prompter(
         parts.prompter, effects: effects, refusals: parts.store.failedSignIns, log: attachedLog,
-        newID: newPromptID)
+        language: parts.language, newID: newPromptID)
     announcer.afterDecisions { [weak self] in self?.closeNeedlessPrompts(after: $0) }
   }
 

@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(arguments: [
-    (Prompt.openURL(page(56 << 10), returningTo: nil), "/customParameters"),
+    (Prompt.openURL(page(28 << 10), returningTo: nil), "/customParameters"),
     (
       .grantAccess(
         permissions: Array(repeating: String(repeating: "\"", count: 250), count: 64),
@@ -66,7 +66,7 @@ import Testing
     }
     #expect(problem?.reason == .invalidParameter && problem?.path == path)
     #expect(desk.prompts.all.isEmpty)
-    let fits = desk.ask(.openURL(Self.page(55 << 10), returningTo: nil), Self.request(), "f_2")
+    let fits = desk.ask(.openURL(Self.page(27 << 10), returningTo: nil), Self.request(), "f_2")
     try await desk.wait { $0.waiting == 1 }
     #expect(desk.prompts.answer("p_2", .cancel).isTaken)
     #expect(try await fits.value.get() == .cancel)
@@ -237,20 +237,34 @@ import Testing
     }
   }
 
-  @Test func `Accounts that do not fit into a line are left out and announced as more`() throws {
+  /// Returns the announcement of a choice among a hundred accounts with names of this length.
+  private static func announcement(nameLength: Int) async throws -> JSONObject {
     let accounts = (0..<100).map { number in
       var account = Self.account
-      account.displayName = String(repeating: "x", count: 1000)
-      account.position = Int64(number)
+      account.id = Account.ID(rawValue: "a_\(1000 + number)567890123456789012")
+      account.displayName = String(repeating: "x", count: nameLength)
       return account
     }
-    let members = Prompt.selectAccount(accounts, more: false).wireMembers(for: "editor")
-    #expect(members["more"]?.bool == true)
-    #expect(JSONValue.object(members).bytes().count < 40 * 1024)
-    let few = Prompt.selectAccount(Array(accounts.prefix(3)), more: false).wireMembers(
-      for: "editor")
-    #expect(few["more"] == nil)
-    #expect(few["accounts"]?.array?.count == 3)
+    let desk = Desk()
+    let asked = desk.ask(.selectAccount(accounts, more: false), request(), "f_1")
+    try await desk.wait { $0.waiting == 1 }
+    let announcement = desk.prompts.all[0]
+    #expect(desk.prompts.answer("p_1", .cancel).isTaken)
+    _ = await asked.value
+    return announcement
+  }
+
+  @Test(arguments: [(20, true), (136, true), (137, false), (1000, false)])
+  func `A choice among a hundred accounts fits into a line, if need be with fewer of them`(
+    nameLength: Int, isWhole: Bool
+  ) async throws {
+    let announcement = try await Self.announcement(nameLength: nameLength)
+    let accounts = try #require(announcement["accounts"]?.array)
+    #expect(JSONValue.object(announcement).bytes().count < 60 * 1024)
+    #expect((accounts.count == 100) == isWhole)
+    #expect(announcement["more"]?.bool == (isWhole ? nil : true))
+    #expect(announcement["show"]?["choices"]?.array?.count == accounts.count)
+    #expect((announcement["show"]?["fields"] == nil) == isWhole)
   }
 }
 

@@ -61,7 +61,7 @@ def compatibility() -> List[Case]:
     stage = {"method": "auth.progress", "params": {"flow": "f_1", "stage": "neverHeardOf"}}
     riddle = {"method": "prompt.opened", "params": {
         "prompt": "p_riddle", "flows": [], "requests": [1], "kind": "solveRiddle", "application": "conformance",
-        "expiresAt": 1763712345, "riddle": "?"}}
+        "expiresAt": 1763712345, "riddle": "?", "show": {"title": "?", "buttons": []}}}
     steps = [LIST, {"await": "a"}]
     return [
         one_answer("compatibility/members", "every message has members that the client does not know", result,
@@ -108,11 +108,15 @@ def ends() -> List[Case]:
     ]
 
 
+#: For each kind of prompt: its members, and an answer.
+KINDS = {entry["prompt"]["kind"]: entry for entry in read((PROTOCOL / "conformance/prompts.json").read_bytes())}
+
+
 def opened(prompt: str, kind: str, **members: Any) -> Dict[str, Any]:
     return {"method": "prompt.opened", "params": {
         "prompt": prompt, "flows": ["f_1"], "requests": [1], "kind": kind, "application": "conformance",
         "applicationTitle": "Conformance", "provider": "github", "providerName": "GitHub", "expiresAt": 1763712345,
-        **members}}
+        "show": KINDS[kind]["prompt"]["show"], **members}}
 
 
 def closed(prompt: str, outcome: str) -> Dict[str, Any]:
@@ -172,35 +176,9 @@ def prompts() -> List[Case]:
     return cases
 
 
-#: For each kind of prompt: its members, and the members of the answer.
-KINDS = {
-    "grantAccess": ({"permissions": ["email"], "audience": "friends", "added": ["email"],
-                     "includes": ["refreshToken"]}, {}),
-    "selectAccount": ({"accounts": [account(), account("grace")], "more": True}, {"account": "a_grace"}),
-    "confirmAccount": ({"accounts": [account()]}, {}),
-    "replaceAccount": ({"accounts": [account()]}, {"account": "a_ada"}),
-    "openURL": ({"url": "https://github.example/login?a=b&c=d", "host": "github.example",
-                 "returningTo": "com.example.editor:/callback"},
-                {"redirectURL": "com.example.editor:/callback?code=a&b=c"}),
-    "deviceCode": ({"verificationUri": "https://github.example/device", "host": "github.example",
-                    "userCode": "WDJB-MJHT",
-                    "verificationUriComplete": "https://github.example/device?user_code=WDJB-MJHT"}, {}),
-    "enterVerifier": ({"expects": "pin", "again": True}, {"text": "1234567"}),
-    "enterPassphrase": ({"purpose": "export", "path": "/home/ada/accounts", "new": True},
-                        {"passphrase": "ä \\ \" 😀"}),
-    "enterPassword": ({"server": "https://pbx.example:8443", "host": "pbx.example", "secure": False,
-                       "mayRemember": True},
-                      {"username": "ada", "password": "ä \\ \" 😀", "remember": True}),
-    "trustCertificate": ({"server": "https://pbx.example:8443", "host": "pbx.example", "port": 8443,
-                          "fault": "selfSigned", "publicKey": "sha256//X3pGTSOuJeEVw989IJ/cEtXUEmy52zs1TZQrU06KUKg=",
-                          "certificateEndsAt": 1893456000}, {}),
-}
-
-
 def of_kind(kind: str) -> Case:
     """Returns the case of a prompt of this kind that is accepted."""
-    members, answer = KINDS[kind]
-    prompt, accepted = opened("p_1", kind, **members), {"action": "accept", **answer}
+    prompt, accepted = opened("p_1", **KINDS[kind]["prompt"]), KINDS[kind]["answer"]
     result = {"flow": "f_1", "account": "a_ada", "created": False}
     return Case(f"prompts/{kind}", f"a prompt of the kind {kind} is accepted", hello(kind),
                 [{"request": "a", "method": "accounts.signIn", "params": {"provider": "github"}},

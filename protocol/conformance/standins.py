@@ -60,6 +60,8 @@ class Standins:
         return self._unknown(self.matcher.resolved(value))
 
     def _resolved(self, schema: Dict[str, Any]) -> Dict[str, Any]:
+        if len(schema.get("allOf", [])) == 1:
+            schema = schema["allOf"][0]
         if "$ref" in schema:
             return self.schemas[schema["$ref"].rsplit("/", 1)[1]]
         return schema

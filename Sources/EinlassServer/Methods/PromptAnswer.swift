@@ -15,9 +15,8 @@ func promptAnswer(_ prompts: Prompts) -> Method {
       result: .object([]),
       reasons: ["unknownPrompt", "promptAlreadyAnswered", "invalidChoice"]),
     .urgent { params, call throws(RPCError) in
-      let text =
-        params[Params.redirectURL] ?? params[Params.text] ?? params[Params.passphrase]
-        ?? params[Params.password]
+      let pasted = params[Params.redirectURL] ?? params[Params.text]
+      let text = pasted.map(unwrapped) ?? params[Params.passphrase] ?? params[Params.password]
       let answer: Answer =
         switch params[Params.action] {
         case .accept:
@@ -32,6 +31,17 @@ func promptAnswer(_ prompts: Prompts) -> Method {
       }
       return try result.response()
     })
+}
+
+/// Returns a pasted text without the blanks, quotes and angle brackets that mail programs and shells
+/// put around an address.
+private func unwrapped(_ text: String) -> String {
+  var text = text[...]
+  while let first = text.first, first.isWhitespace || "\"'<`“‘".contains(first) {
+    text.removeFirst()
+  }
+  while let last = text.last, last.isWhitespace || "\"'>`”’".contains(last) { text.removeLast() }
+  return String(text)
 }
 
 /// `prompt.list`: returns the open prompts with all their members.

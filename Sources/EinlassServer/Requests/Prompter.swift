@@ -40,14 +40,14 @@ final class Prompter: Sendable {
   ///   - refusals: keeps the time of a cancelled prompt for all processes.
   init(
     _ command: [String], effects: Effects, refusals: FailedSignIns, log: Lock<Log>,
-    newID: @escaping @Sendable () -> String
+    language: PromptLanguage, newID: @escaping @Sendable () -> String
   ) {
     self.command = command
     self.effects = effects
     self.refusals = refusals
     self.log = log
     let opened = Lock<(@Sendable (String, JSONObject) -> Void)?>(nil)
-    prompts = Prompts(newID: newID, notify: { opened.withLock { $0 }?($0, $1) })
+    prompts = Prompts(in: language, newID: newID, notify: { opened.withLock { $0 }?($0, $1) })
     opened.withLock { $0 = { [weak self] in self?.notify($0, $1) } }
   }
 

@@ -73,12 +73,14 @@ final class Prompts: Sendable {
 
   private let state = Lock(State())
   private let newID: @Sendable () -> String
+  private let language: PromptLanguage
   private let notify: @Sendable (String, JSONObject) -> Void
 
   init(
-    newID: @escaping @Sendable () -> String,
+    in language: PromptLanguage = .english, newID: @escaping @Sendable () -> String,
     notify: @escaping @Sendable (String, JSONObject) -> Void
   ) {
+    self.language = language
     self.newID = newID
     self.notify = notify
   }
@@ -168,7 +170,7 @@ final class Prompts: Sendable {
   func personActed() { state.withLock { $0.unanswered = [:] } }
 
   /// The open prompts in the form of `prompt.opened`, oldest first.
-  var all: [JSONObject] { state.withLock { $0.open.map(Self.announcement) } }
+  var all: [JSONObject] { state.withLock { $0.open.map(announcement) } }
 
   /// Returns the ids of the prompts of a flow.
   func waited(by flow: PendingRequest) -> [String] {
@@ -196,7 +198,7 @@ final class Prompts: Sendable {
       } else {
         let open = Open(
           id: newID(), prompt: prompt, isOffered: isOffered, waiters: [waiter])
-        let announcement = Self.announcement(open)
+        let announcement = self.announcement(open)
         // Refused if it fits neither a line nor a page of `prompt.list`.
         guard JSONValue.object(announcement).bytes().count < Pages.limitBytes else {
           return .tooLong(prompt)
@@ -253,7 +255,7 @@ final class Prompts: Sendable {
       ? .repeated : .different(closed.outcome)
   }
 
-  private static func announcement(_ open: Open) -> JSONObject {
+  private func announcement(_ open: Open) -> JSONObject {
     let flow = open.waiters[0].flow
     let isFlow = flow.flowKind != nil
     let requests = open.waiters.compactMap(\.flow.request)
@@ -274,9 +276,11 @@ final class Prompts: Sendable {
       if !grant.permissions.isEmpty { object["permissions"] = JSONValue(grant.permissions) }
       object["audience"] = grant.audience.map { .string($0.rawValue) }
     }
-    for member in open.prompt.wireMembers(for: flow.application).members {
+    let prompt = open.prompt.fitted(for: flow.application)
+    for member in prompt.wireMembers(for: flow.application).members {
       object[member.name] = member.value
     }
+    object["show"] = .object(PromptForm(prompt, of: flow).json(in: language))
     return object
   }
 }
@@ -304,9 +308,7 @@ extension Prompt {
     default: self == other
     }
   }
-}
 
-extension Prompt {
   /// The account that an answer accepts without naming it.
   fileprivate var onlyAccount: Account.ID? {
     if case .confirmAccount(let account) = self { account.id } else { nil }
@@ -321,8 +323,7 @@ extension Answer {
 }
 
 extension Prompts.Open {
-  /// Returns the reason to refuse an answer and keep the prompt open, or `nil` for an acceptable
-  /// answer.
+  /// Returns the reason to refuse an answer, or `nil` for an acceptable one.
   fileprivate func refusal(of answer: Answer) -> Problem? {
     guard case .accept(let account, let text, let username, _) = answer else { return nil }
     switch prompt {

@@ -120,7 +120,7 @@ extension JSONValue {
     case .trustCertificate: object["parameter"] = "trustedPublicKey"
     case .enterPassphrase(let wanted): object["option"] = .string(wanted.option)
     }
-    for member in prompt.wireMembers(for: application).members {
+    for member in prompt.fitted(for: application).wireMembers(for: application).members {
       object[member.name] = member.value
     }
     self = .object(object)

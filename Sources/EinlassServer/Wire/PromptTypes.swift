@@ -15,6 +15,8 @@ let promptFields: [Field] = [
   .optional("providerName", .string(maxBytes: nil), "The provider, for people."),
   .optional("resource", .string(maxBytes: nil), "The protected resource that a sign-in is for."),
   .required("expiresAt", .unixTime, "The time at which the last waiting request gives up."),
+  .required(
+    "show", .reference("PromptForm"), "The prompt as a form, which any front end can draw."),
   .optional("accounts", .array(.reference("Account"), max: 100), "The offered accounts."),
   .optional("more", .boolean, "Any other account of the provider is a valid answer too."),
   .permissions, .audience, .includes,
@@ -74,7 +76,7 @@ extension Schema {
 
 private let commonNames = [
   "prompt", "flows", "requests", "kind", "application", "applicationTitle", "provider",
-  "providerName", "resource",
+  "providerName", "resource", "show",
 ]
 
 /// The members of every kind. `expiresAt` is among those of a kind because of `deviceCode`.

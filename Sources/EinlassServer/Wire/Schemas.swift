@@ -77,7 +77,7 @@ var documentedComponents: [String: Schema] {
 private let personalMembers = [
   "username", "displayName", "screenName", "email", "subject", "avatar", "photo", "profile",
   "loginHint", "claims", "credential.id", "credential.name", "identity.id", "identity.name",
-  "expect.id", "text",
+  "expect.id", "text", "show.title", "choices.label", "choices.detail",
 ]
 
 /// Whether a trace replaces a member by a placeholder, because it has the name or address of a
@@ -266,6 +266,7 @@ let components: [String: Schema] = [
         "parent", .string(maxBytes: nil), "The program that started it; empty if unknown."),
     ]),
   "Prompt": .object(promptFields),
+  "PromptForm": PromptForm.schema,
   "Error": .any,
   "Problem": .problem, "NextStep": .nextStep,
 ]

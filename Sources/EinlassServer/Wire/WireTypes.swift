@@ -154,7 +154,10 @@ extension Prompt {
         "includes": includes.isEmpty ? nil : JSONValue(includes.map(\.rawValue)),
       ])
     case .selectAccount(let accounts, let more), .replaceAccount(let accounts, let more):
-      Self.fitting(accounts, for: application, more: more)
+      JSONObject(present: [
+        "accounts": .array(accounts.map { JSONValue($0, for: application) }),
+        "more": more ? true : nil,
+      ])
     case .confirmAccount(let account):
       ["accounts": [JSONValue(account, for: application)]]
     case .openURL(let address, let returningTo):
@@ -198,25 +201,32 @@ extension Prompt {
 }
 
 extension Prompt {
-  /// The size of the accounts of a prompt in bytes. The rest of a line is left for waiters,
-  /// permissions and the envelope.
-  private static let accountsLimitBytes = 32 * 1024
+  /// The size of the accounts of a prompt in bytes, with their choices. The rest of a line is left
+  /// for waiters, permissions and the envelope.
+  private static let accountsLimitBytes = 44 * 1024
 
-  /// Returns as many accounts as fit. `more` is set if some are left out.
-  fileprivate static func fitting(
-    _ accounts: [Account], for application: String, more: Bool
-  ) -> JSONObject {
-    var values: [JSONValue] = []
-    var size = 0
-    for account in accounts {
-      let value = JSONValue(account, for: application)
-      size += value.bytes().count + 1
-      if size > accountsLimitBytes, !values.isEmpty { break }
-      values.append(value)
+  /// Returns the prompt with as many accounts as fit.
+  func fitted(for application: String) -> Prompt {
+    switch self {
+    case .selectAccount(let accounts, let more):
+      let fitting = Self.fitting(accounts, for: application)
+      return .selectAccount(fitting, more: more || fitting.count < accounts.count)
+    case .replaceAccount(let accounts, let more):
+      let fitting = Self.fitting(accounts, for: application)
+      return .replaceAccount(fitting, more: more || fitting.count < accounts.count)
+    default: return self
     }
-    return JSONObject(present: [
-      "accounts": .array(values), "more": more || values.count < accounts.count ? true : nil,
-    ])
+  }
+
+  private static func fitting(_ accounts: [Account], for application: String) -> [Account] {
+    var size = 0
+    return Array(
+      accounts.prefix { account in
+        let isFirst = size == 0
+        size += JSONValue(account, for: application).bytes().count
+        size += JSONValue.object(PromptForm.Choice(account).json(in: .english)).bytes().count + 2
+        return isFirst || size <= accountsLimitBytes
+      })
   }
 }
 

@@ -255,11 +255,60 @@ class Problem(ProblemAlways, total=False):
     path: str
 
 
+class PromptFormPage(TypedDict):
+    """A page to open."""
+    url: str
+    host: str
+
+
+class PromptFormChoicesAlways(TypedDict):
+    label: str
+    answer: Dict[str, Any]
+
+
+class PromptFormChoices(PromptFormChoicesAlways, total=False):
+    detail: str
+
+
+class PromptFormFieldsAlways(TypedDict):
+    name: str
+    label: str
+    type: Literal["text", "secret", "flag"]
+
+
+class PromptFormFields(PromptFormFieldsAlways, total=False):
+    twice: bool
+
+
+class PromptFormButtonsAlways(TypedDict):
+    action: str
+    label: str
+
+
+class PromptFormButtons(PromptFormButtonsAlways, total=False):
+    default: bool
+
+
+class PromptFormAlways(TypedDict):
+    title: str
+    buttons: List[PromptFormButtons]
+
+
+class PromptForm(PromptFormAlways, total=False):
+    text: List[str]
+    warning: str
+    page: PromptFormPage
+    code: str
+    choices: List[PromptFormChoices]
+    fields: List[PromptFormFields]
+
+
 class GrantAccessPromptAlways(TypedDict):
     kind: Literal["grantAccess"]
     prompt: str
     flows: List[str]
     application: str
+    show: PromptForm
     expiresAt: int
     permissions: List[str]
     added: List[str]
@@ -280,6 +329,7 @@ class SelectAccountPromptAlways(TypedDict):
     prompt: str
     flows: List[str]
     application: str
+    show: PromptForm
     expiresAt: int
     accounts: List[Account]
 
@@ -298,6 +348,7 @@ class ConfirmAccountPromptAlways(TypedDict):
     prompt: str
     flows: List[str]
     application: str
+    show: PromptForm
     expiresAt: int
     accounts: List[Account]
 
@@ -315,6 +366,7 @@ class ReplaceAccountPromptAlways(TypedDict):
     prompt: str
     flows: List[str]
     application: str
+    show: PromptForm
     expiresAt: int
     accounts: List[Account]
 
@@ -333,6 +385,7 @@ class OpenURLPromptAlways(TypedDict):
     prompt: str
     flows: List[str]
     application: str
+    show: PromptForm
     expiresAt: int
     url: str
     host: str
@@ -355,6 +408,7 @@ class DeviceCodePromptAlways(TypedDict):
     prompt: str
     flows: List[str]
     application: str
+    show: PromptForm
     expiresAt: int
     verificationUri: str
     host: str
@@ -378,6 +432,7 @@ class EnterVerifierPromptAlways(TypedDict):
     prompt: str
     flows: List[str]
     application: str
+    show: PromptForm
     expiresAt: int
     expects: Literal["redirectURL", "pin"]
 
@@ -400,6 +455,7 @@ class EnterPassphrasePromptAlways(TypedDict):
     prompt: str
     flows: List[str]
     application: str
+    show: PromptForm
     expiresAt: int
     purpose: Literal["keySlot", "export", "import"]
 
@@ -420,6 +476,7 @@ class EnterPasswordPromptAlways(TypedDict):
     prompt: str
     flows: List[str]
     application: str
+    show: PromptForm
     expiresAt: int
     server: str
     host: str
@@ -445,6 +502,7 @@ class TrustCertificatePromptAlways(TypedDict):
     prompt: str
     flows: List[str]
     application: str
+    show: PromptForm
     expiresAt: int
     server: str
     host: str

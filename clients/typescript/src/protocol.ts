@@ -472,6 +472,62 @@ export interface Problem {
   message: string;
 }
 
+/** A page to open. */
+export interface PromptFormPage {
+  /** The page for the person's browser. */
+  url: string;
+  /** Its host, to be shown. */
+  host: string;
+}
+
+export interface PromptFormChoices {
+  /** The name of the choice. */
+  label: string;
+  /** More about it, in small print. */
+  detail?: string;
+  /** The parameters of prompt.answer for it. */
+  answer: Record<string, unknown>;
+}
+
+export interface PromptFormFields {
+  /** The parameter of prompt.answer. */
+  name: string;
+  /** The label of the field. */
+  label: string;
+  /** The kind of field. */
+  type: "text" | "secret" | "flag";
+  /** Whether it is entered twice, because it is chosen now. */
+  twice?: boolean;
+}
+
+export interface PromptFormButtons {
+  /** The action of prompt.answer. */
+  action: string;
+  /** The label of the button. */
+  label: string;
+  /** Whether the Enter key presses it. */
+  default?: boolean;
+}
+
+export interface PromptForm {
+  /** The question in one sentence. */
+  title: string;
+  /** Paragraphs below it. */
+  text?: string[];
+  /** A text that must not be overlooked. */
+  warning?: string;
+  /** A page to open. */
+  page?: PromptFormPage;
+  /** A code to enter there. */
+  code?: string;
+  /** The answers to choose from. */
+  choices?: PromptFormChoices[];
+  /** The parameters to enter, which go with the button accept. */
+  fields?: PromptFormFields[];
+  /** The buttons. */
+  buttons: PromptFormButtons[];
+}
+
 export interface GrantAccessPrompt {
   kind: "grantAccess";
   /** The prompt's id. */
@@ -490,6 +546,8 @@ export interface GrantAccessPrompt {
   providerName?: string;
   /** The protected resource that a sign-in is for. */
   resource?: string;
+  /** The prompt as a form, which any front end can draw. */
+  show: PromptForm;
   /** The time at which the last waiting request gives up. */
   expiresAt: number;
   /** The permissions of the application. */
@@ -520,6 +578,8 @@ export interface SelectAccountPrompt {
   providerName?: string;
   /** The protected resource that a sign-in is for. */
   resource?: string;
+  /** The prompt as a form, which any front end can draw. */
+  show: PromptForm;
   /** The time at which the last waiting request gives up. */
   expiresAt: number;
   /** The offered accounts. */
@@ -546,6 +606,8 @@ export interface ConfirmAccountPrompt {
   providerName?: string;
   /** The protected resource that a sign-in is for. */
   resource?: string;
+  /** The prompt as a form, which any front end can draw. */
+  show: PromptForm;
   /** The time at which the last waiting request gives up. */
   expiresAt: number;
   /** The offered accounts. */
@@ -570,6 +632,8 @@ export interface ReplaceAccountPrompt {
   providerName?: string;
   /** The protected resource that a sign-in is for. */
   resource?: string;
+  /** The prompt as a form, which any front end can draw. */
+  show: PromptForm;
   /** The time at which the last waiting request gives up. */
   expiresAt: number;
   /** The offered accounts. */
@@ -596,6 +660,8 @@ export interface OpenURLPrompt {
   providerName?: string;
   /** The protected resource that a sign-in is for. */
   resource?: string;
+  /** The prompt as a form, which any front end can draw. */
+  show: PromptForm;
   /** The time at which the last waiting request gives up. */
   expiresAt: number;
   /** The page for the person's browser. */
@@ -633,6 +699,8 @@ export interface DeviceCodePrompt {
   providerName?: string;
   /** The protected resource that a sign-in is for. */
   resource?: string;
+  /** The prompt as a form, which any front end can draw. */
+  show: PromptForm;
   /** The time at which the last waiting request gives up. */
   expiresAt: number;
   /** The page for the code. */
@@ -669,6 +737,8 @@ export interface EnterVerifierPrompt {
   providerName?: string;
   /** The protected resource that a sign-in is for. */
   resource?: string;
+  /** The prompt as a form, which any front end can draw. */
+  show: PromptForm;
   /** The time at which the last waiting request gives up. */
   expiresAt: number;
   /** The kind of text to enter. */
@@ -706,6 +776,8 @@ export interface EnterPassphrasePrompt {
   providerName?: string;
   /** The protected resource that a sign-in is for. */
   resource?: string;
+  /** The prompt as a form, which any front end can draw. */
+  show: PromptForm;
   /** The time at which the last waiting request gives up. */
   expiresAt: number;
   /** The purpose of the passphrase. */
@@ -736,6 +808,8 @@ export interface EnterPasswordPrompt {
   providerName?: string;
   /** The protected resource that a sign-in is for. */
   resource?: string;
+  /** The prompt as a form, which any front end can draw. */
+  show: PromptForm;
   /** The time at which the last waiting request gives up. */
   expiresAt: number;
   /** The origin that gets the password. */
@@ -776,6 +850,8 @@ export interface TrustCertificatePrompt {
   providerName?: string;
   /** The protected resource that a sign-in is for. */
   resource?: string;
+  /** The prompt as a form, which any front end can draw. */
+  show: PromptForm;
   /** The time at which the last waiting request gives up. */
   expiresAt: number;
   /** The origin that gets the password. */

@@ -1,0 +1,106 @@
+import Einlass
+import EinlassJSON
+import Foundation
+import Testing
+
+@testable import EinlassServer
+
+/// `show` of each kind of prompt, and its limits.
+@Suite struct PromptFormTests {
+  private static let flow = PendingRequest(
+    id: "f_1", kind: .passphrase, of: .init(application: "conformance", title: "Conformance"),
+    providerName: "GitHub", flowKind: .authorizationCode, startedAt: 0, expiresAt: 300,
+    request: nil)
+
+  private static func account(_ name: String, displayName: String? = nil) -> Account {
+    Account(
+      id: Account.ID(rawValue: "a_\(name)"), provider: "github", username: name,
+      displayName: displayName, isSignedIn: true, addedAt: 0)
+  }
+
+  private static func page(_ path: String, query: String? = nil) -> WebAddress {
+    WebAddress(scheme: .https, host: "github.example", path: path, query: query)
+  }
+
+  /// The prompts of `protocol/conformance/prompts.json`.
+  private static var prompts: [Prompt] {
+    let ada = account("ada", displayName: "Ada Lovelace")
+    var grace = account("grace")
+    grace.health = .reloginNeeded
+    var login = Prompt.Login(
+      server: "https://pbx.example:8443", host: "pbx.example", isSafe: false)
+    login.mayRemember = true
+    let key = "sha256//X3pGTSOuJeEVw989IJ/cEtXUEmy52zs1TZQrU06KUKg="
+    return [
+      .grantAccess(
+        permissions: ["email"], audience: .friends, added: ["email"], includes: [.refreshToken]),
+      .selectAccount([ada, grace], more: true), .confirmAccount(ada),
+      .replaceAccount([ada], more: false),
+      .openURL(page("/login", query: "a=b&c=d"), returningTo: "com.example.editor:/callback"),
+      .deviceCode(page("/device"), wholePage: nil, userCode: "WDJB-MJHT", expiresAt: 300),
+      .enterVerifier(.pin, isAgain: true),
+      .enterPassphrase(.init(.export, path: "/home/ada/accounts", isNew: true)),
+      .enterPassword(login),
+      .trustCertificate(
+        .init(
+          server: "https://pbx.example:8443", host: "pbx.example", port: 8443,
+          certificate: .init(publicKey: key, fault: .selfSigned, endsAt: 1_893_456_000))),
+    ]
+  }
+
+  private static func shown(_ prompt: Prompt, in language: PromptLanguage = .english) -> JSONValue {
+    .object(PromptForm(prompt, of: flow).json(in: language))
+  }
+
+  @Test func `The prompts that the kit shows are those of the server`() throws {
+    let file = URL(filePath: #filePath).deletingLastPathComponent().appending(
+      path: "../../protocol/conformance/prompts.json")
+    let kit = try #require(JSONReader.read(Array(Data(contentsOf: file))).array)
+    #expect(Set(Self.prompts.map(\.kind)) == Set(Prompt.Kind.allCases))
+    for prompt in Self.prompts {
+      let entry = kit.first { $0["prompt"]?["kind"]?.string == prompt.kind.rawValue }
+      #expect(entry?["prompt"]?["show"] == Self.shown(prompt), "\(Self.shown(prompt).text)")
+    }
+  }
+
+  @Test(arguments: prompts)
+  func `In the pseudo-language no word of the server is English, and the other texts stay`(
+    prompt: Prompt
+  ) throws {
+    let (english, pseudo) = (Self.shown(prompt), Self.shown(prompt, in: .pseudo))
+    for name in ["page", "code"] { #expect(english[name] == pseudo[name]) }
+    let title = try #require(pseudo["title"]?.string)
+    #expect(title.hasPrefix("[") && title.hasSuffix("]"))
+    let buttons = try #require(pseudo["buttons"]?.array)
+    for text in [title] + buttons.compactMap({ $0["label"]?.string }) {
+      var isForeign = false
+      for letter in text {
+        isForeign = letter == "“" || isForeign && letter != "”"
+        #expect(isForeign || !letter.isASCII || !letter.isLetter, "\(text)")
+      }
+    }
+  }
+
+  @Test func `A text of another program is marked, cut, and has no controls and quotation marks`() {
+    func title(_ provider: String) -> String? {
+      let flow = PendingRequest(
+        id: "f", kind: .passphrase, of: .init(application: "editor"), providerName: provider,
+        flowKind: .authorizationCode, startedAt: 0, expiresAt: 1, request: nil)
+      return PromptForm(.enterVerifier(.pin), of: flow).json(in: .english)["title"]?.string
+    }
+    func sentence(_ name: String) -> String { "Enter the number that the page of “\(name)” shows." }
+    let (fits, long) = (String(repeating: "ä", count: 64), String(repeating: "ä", count: 65))
+    #expect(title(fits) == sentence(fits))
+    #expect(title(long) == sentence(String(repeating: "ä", count: 63) + "…"))
+    #expect(title("a” shows. “b") == sentence("a\" shows. \"b"))
+    #expect(title("a\u{1B}[2J\u{202E}\nb") == sentence("a[2Jb…"))
+  }
+
+  @Test(arguments: [(64, 64), (65, 64)])
+  func `The label of an account is cut at 64 characters`(count: Int, shown: Int) throws {
+    let account = Self.account("a", displayName: String(repeating: "y", count: count))
+    let form = PromptForm(.selectAccount([account], more: false), of: Self.flow)
+    #expect(form.choices[0].label.label(in: .english).count == shown)
+    #expect(form.choices[0].label.label(in: .english).hasSuffix("…") == (count > shown))
+  }
+}
