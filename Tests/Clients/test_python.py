@@ -48,7 +48,7 @@ def code_on(terminal):
 
 def test_sign_in_opens_the_page_when_there_is_no_account(house):
     with on_terminal(house, "sign-in", "github", DISPLAY=":none") as terminal:
-        terminal.wait_for("After the sign-in, einlass-terminal may use the account.")
+        terminal.wait_for("After the sign-in, “einlass-terminal” may use the account.")
         terminal.wait_for("Your browser opens it")
         terminal.wait_for("Signed in at github:")
         terminal.wait_for("Ada Lovelace")
@@ -62,7 +62,7 @@ def test_the_question_for_the_address_goes_away_when_the_browser_is_back(house):
     house.change({"github": {"behaviour": {"consent": "page"}}})
     with on_terminal(house, "sign-in", "github", DISPLAY="", WAYLAND_DISPLAY="") as terminal:
         terminal.wait_for("Open it in a browser")
-        terminal.wait_for("just wait; nothing cancels: ")
+        terminal.wait_for("The address in the browser; nothing cancels: ")
         page = re.search(r"http://\S+/authorize\?\S+", terminal.shown)[0]
         house.change({"github": {"behaviour": {"consent": "allow"}}})
         assert house.run("curl", "-sSL", "-o", "/dev/null", page)[0] == 0
@@ -73,12 +73,12 @@ def test_the_question_for_the_address_goes_away_when_the_browser_is_back(house):
 
 def test_the_address_of_the_last_page_is_pasted(house):
     with on_terminal(house, "sign-in", "github", SSH_CONNECTION="1", DISPLAY=":none") as terminal:
-        terminal.wait_for("just wait; nothing cancels: ")
+        terminal.wait_for("The address in the browser; nothing cancels: ")
         page = re.search(r"http://\S+/authorize\?\S+", terminal.shown)[0]
         code, last, _ = house.run("curl", "-sS", "-o", "/dev/null", "-w", "%{redirect_url}", page)
         terminal.type("http://127.0.0.1/wrong\n")
         terminal.wait_for("That does not fit.")
-        terminal.wait_for("just wait; nothing cancels: ")
+        terminal.wait_for("The address in the browser; nothing cancels: ")
         terminal.type(f"'{last}'\n")
         terminal.wait_for("Signed in at github:")
         assert terminal.end() == 0
@@ -88,7 +88,7 @@ def test_the_address_of_the_last_page_is_pasted(house):
 def test_nothing_and_ctrl_c_cancel_a_sign_in(house):
     for key, shown in (("\n", "userCanceled"), ("\x03", "Cancelled.")):
         with on_terminal(house, "sign-in", "github", SSH_CONNECTION="1") as terminal:
-            terminal.wait_for("just wait; nothing cancels: ")
+            terminal.wait_for("The address in the browser; nothing cancels: ")
             terminal.type(key)
             terminal.wait_for(shown)
             assert terminal.end() == 1

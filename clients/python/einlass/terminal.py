@@ -278,7 +278,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     asker: Any = ByItself() if getattr(options, "yes", False) else questions if on_terminal() else None
     prompts: Dict[str, Any] = {} if asker is None else asker.prompts()
     if getattr(options, "flow", None) == "deviceCode":
-        prompts.setdefault("deviceCode", questions.device_code)  # it only shows something
+        prompts.setdefault("deviceCode", questions.ask)  # it only shows something
     try:
         command = server_command(options)
     except FileNotFoundError as error:

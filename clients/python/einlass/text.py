@@ -71,20 +71,18 @@ def show_progress(params: Mapping[str, Any]) -> None:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    lines = [list(head)] + [["-" if cell in (None, "") else clean(cell) for cell in row] for row in rows]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    return columns([head, *(["-" if cell in (None, "") else cell for cell in row] for row in rows)])
+
+
+def columns(rows: Iterable[Sequence[object]]) -> str:
+    lines = [[clean(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*lines)]
     return "\n".join("  ".join(c.ljust(w) for c, w in zip(line, widths)).rstrip() for line in lines)
 
 
-def accounts_table(accounts: Sequence[Mapping[str, Any]], numbered: bool = False) -> str:
-    head = ["provider", "username", "name", "health", "account"]
-    rows: List[List[object]] = [
-        [a.get("provider"), a.get("username"), a.get("displayName"), a.get("health"), a.get("account")]
-        for a in accounts
-    ]
-    if numbered:
-        return table(["", *head], [[f"{n})", *row] for n, row in enumerate(rows, 1)])
-    return table(head, rows)
+def accounts_table(accounts: Sequence[Mapping[str, Any]]) -> str:
+    rows = [[a.get(name) for name in ("provider", "username", "displayName", "health", "account")] for a in accounts]
+    return table(["provider", "username", "name", "health", "account"], rows)
 
 
 def members(value: Mapping[str, Any], indent: str = "  ") -> str:

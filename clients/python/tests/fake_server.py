@@ -21,8 +21,20 @@ def note(method, **params):
     return {"method": method, "params": params}
 
 
+SHOWS = {
+    "grantAccess": {"title": "May “editor” use your “Twitter” accounts?", "buttons": [
+        {"action": "accept", "label": "Allow"}, {"action": "decline", "label": "Don't allow"},
+        {"action": "cancel", "label": "Not now"}]},
+    "enterPassword": {"title": "Log in.", "fields": [{"name": "password", "label": "Password", "type": "secret"}],
+                      "buttons": [{"action": "accept", "label": "Continue"}, {"action": "cancel", "label": "Cancel"}]},
+    "selectAccount": {"title": "Which account?", "choices": [
+        {"label": a["username"], "answer": {"action": "accept", "account": a["account"]}} for a in (ADA, BOB)],
+        "buttons": [{"action": "cancel", "label": "Cancel"}]},
+}
+
+
 def prompt(name, kind="selectAccount"):
-    return note("prompt.opened", prompt=name, kind=kind, application="editor",
+    return note("prompt.opened", prompt=name, kind=kind, application="editor", show=SHOWS.get(kind),
                 provider="twitter", providerName="Twitter", accounts=[ADA, BOB], permissions=["email"])
 
 

@@ -48,22 +48,31 @@ def run_on_a_terminal(*arguments, typed):
     return child.returncode, output, (shown + screen).decode()
 
 
+KIT = FOLDER.parents[1] / "protocol/conformance"
+sys.path.append(str(KIT))
+from pseudo import shown as in_pseudo  # noqa: E402
+
+PROMPTS = {entry["prompt"]["kind"]: entry["prompt"] for entry in json.loads((KIT / "prompts.json").read_text())}
+LANGUAGES = pytest.mark.parametrize("language", [lambda show: show, in_pseudo], ids=["english", "pseudo"])
+
+
 @pytest.fixture
 def ask(monkeypatch):
     """Returns a function that asks a prompt. The replies are typed; None stands for a prompt that closes meanwhile."""
     def ask(prompt, *replies, remember=False):
-        given = iter(replies)
+        given, secrets = iter(replies), {field["label"] for field in prompt["show"].get("fields", [])
+                                         if field["type"] == "secret"}
 
         def line(self, question, hidden=False):
             reply = next(given)
             if reply is None:
                 raise keyboard.Closed
-            assert hidden is ("assword" in question or "assphrase" in question or "Once more" in question)
+            assert hidden is (question == "Once more: " or question.removesuffix("; nothing cancels: ") in secrets)
             return reply
 
         monkeypatch.setattr(keyboard.Keyboard, "line", line)
         asked = questions.Questions(remember)
-        answer = asked.prompts()[prompt["kind"]]({"prompt": "p_1", "applicationTitle": "Editor", **prompt})
+        answer = asked.prompts()[prompt["kind"]]({"prompt": "p_1", **prompt})
         assert next(given, "all were asked") == "all were asked"
         return answer, asked.cancelled
     monkeypatch.setenv("DISPLAY", "")
@@ -71,62 +80,51 @@ def ask(monkeypatch):
     return ask
 
 
-@pytest.mark.parametrize("replies, answer", [
-    (["y"], True), (["n"], None), ([""], None), (["perhaps", "y"], True)])
-def test_a_key_is_accepted_only_by_a_yes(ask, capsys, replies, answer):
-    prompt = {"kind": "trustCertificate", "host": "pbx.example.com", "port": 8443, "publicKey": "sha256//NEW",
-              "formerPublicKey": "sha256//OLD", "fault": "selfSigned", "certificateEndsAt": 1893456000}
-    assert ask(prompt, *replies)[0] is answer
-    shown = capsys.readouterr().err
-    assert "sha256//NEW" in shown and "sha256//OLD" in shown and "2030-01-01" in shown and "but itself" in shown
-
-
-@pytest.mark.parametrize("username, replies, remember, answer", [
-    ("ada", ["PASSWORD "], False, {"username": "ada", "password": "PASSWORD "}),
-    ("ada", ["PASSWORD"], True, {"username": "ada", "password": "PASSWORD", "remember": True}),
-    (None, ["bob", "PASSWORD"], False, {"username": "bob", "password": "PASSWORD"}),
-    ("ada", [""], False, None), (None, [""], False, None)])
-def test_a_password_is_entered(ask, capsys, username, replies, remember, answer):
-    prompt = {"kind": "enterPassword", "server": "http://pbx.example.com", "host": "pbx.example.com",
-              "username": username, "secure": False, "mayRemember": True}
-    assert ask(prompt, *replies, remember=remember) == (answer, answer is None)
-    assert "plain http" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("prompt, replies, answer, shown", [
-    ({"kind": "openURL", "url": "https://a.example/?b=c&d", "host": "a.example", "grantsAccess": True,
-      "permissions": ["email"], "audience": "friends"}, [], True,
-     ["Editor may use the account", "email", "friends", "a.example", "https://a.example/?b=c&d"]),
-    ({"kind": "openURL", "url": "https://a.example/", "host": "a.example", "resource": "https://r.example"}, [], True,
-     ["Editor asks for a token for https://r.example"]),
-    ({"kind": "openURL", "url": "https://a.example/", "host": "a.example", "returningTo": "com.x:/cb"},
-     [" <com.x:/cb?code=1> "], {"redirectURL": "com.x:/cb?code=1"}, ["com.x:/cb"]),
-    ({"kind": "deviceCode", "verificationUri": "https://a.example/device", "userCode": "AB\x1b[2J", "host": "a.example",
-      "grantsAccess": True}, [], True, ["https://a.example/device", "AB\ufffd[2J", "Editor may use the account"]),
-    ({"kind": "enterVerifier", "expects": "pin", "again": True}, [" 123 "], {"text": "123"}, ["does not fit"]),
-    ({"kind": "enterVerifier", "expects": "redirectURL"}, ["'http://127.0.0.1:1/?code=a'"],
-     {"text": "http://127.0.0.1:1/?code=a"}, ["another machine"]),
-    ({"kind": "enterVerifier", "expects": "redirectURL"}, [""], None, []),
-    ({"kind": "enterPassphrase", "purpose": "export", "path": "/a/file", "new": True}, ["one ", "two", "one ", "one "],
-     {"passphrase": "one "}, ["protects /a/file", "differ"]),
-    ({"kind": "enterPassphrase", "purpose": "keySlot", "path": "/a/store", "again": True}, ["one"],
-     {"passphrase": "one"}, ["opens the store /a/store", "does not fit"]),
-    ({"kind": "enterPassphrase", "purpose": "import", "path": "/a/file"}, [""], None, []),
-    ({"kind": "replaceAccount", "providerName": "Sequencing", "accounts": [{"account": "a_1", "username": "x"}]}, ["N"],
-     True, ["Sequencing does not name"]),
-    ({"kind": "replaceAccount", "accounts": [{"account": "a_1", "username": "x"}]}, ["2", "1"], {"account": "a_1"}, []),
-    ({"kind": "selectAccount", "accounts": [{"account": "a_1", "username": "x"}]}, ["n", "1"], {"account": "a_1"}, []),
+@LANGUAGES
+@pytest.mark.parametrize("kind, replies, answer", [
+    ("grantAccess", ["1"], True), ("grantAccess", ["2"], False), ("grantAccess", ["3"], None),
+    ("grantAccess", ["perhaps", "0", "4", "1"], True), ("grantAccess", [""], None),
+    ("selectAccount", ["2"], {"action": "accept", "account": "a_grace"}), ("selectAccount", ["4"], None),
+    ("selectAccount", ["3", "a_alan"], {"action": "accept", "account": "a_alan"}),
+    ("confirmAccount", ["1"], True), ("confirmAccount", ["2"], None),
+    ("replaceAccount", ["1"], {"action": "accept", "account": "a_ada"}), ("replaceAccount", ["2"], True),
+    ("openURL", ["com.x:/cb?code=1"], {"action": "accept", "redirectURL": "com.x:/cb?code=1"}),
+    ("deviceCode", [], True),
+    ("enterVerifier", ["123"], {"action": "accept", "text": "123"}), ("enterVerifier", [""], None),
+    ("enterPassphrase", ["one ", "two", "one ", "one "], {"action": "accept", "passphrase": "one "}),
+    ("enterPassword", ["bob", "PASSWORD ", "y"],
+     {"action": "accept", "username": "bob", "password": "PASSWORD ", "remember": True}),
+    ("enterPassword", ["bob", "PASSWORD", ""],
+     {"action": "accept", "username": "bob", "password": "PASSWORD", "remember": False}),
+    ("enterPassword", ["bob", ""], None),
+    ("trustCertificate", ["1"], True), ("trustCertificate", ["2"], None), ("trustCertificate", [""], None),
 ])
-def test_each_kind_of_prompt_is_shown_and_answered(ask, capsys, prompt, replies, answer, shown):
-    assert ask(prompt, *replies) == (answer, answer is None)
+def test_each_kind_of_prompt_is_shown_and_answered(ask, capsys, kind, replies, answer, language):
+    show = language(PROMPTS[kind]["show"])
+    assert ask({**PROMPTS[kind], "show": show}, *replies) == (answer, answer is None)
     screen = capsys.readouterr().err
-    assert "\x1b" not in screen
-    for text in shown:
-        assert text in screen
+    page = show.get("page", {})
+    for text in [show["title"], *show.get("text", []), show.get("warning"), show.get("code"), page.get("url")]:
+        assert (text or "") in screen
+    for row in [*show.get("choices", []), *(show["buttons"] if "fields" not in show and not page else [])]:
+        assert row["label"] in screen and row.get("detail", "") in screen
+
+
+def test_remember_sets_the_flag_of_a_password(ask):
+    answer, _ = ask(PROMPTS["enterPassword"], "bob", "PASSWORD", remember=True)
+    assert answer == {"action": "accept", "username": "bob", "password": "PASSWORD", "remember": True}
+
+
+def test_a_control_character_reaches_no_terminal(ask, capsys):
+    show = {"title": "A\x1b[2J", "text": ["B\x9b"], "code": "C\x1b[2J", "page": {"url": "https://a.example/\x1b", "host": "a"},
+            "buttons": []}
+    assert ask({"kind": "deviceCode", "show": show}) == (True, False)
+    screen = capsys.readouterr().err
+    assert "A\ufffd[2J" in screen and "\x1b" not in screen and "\x9b" not in screen
 
 
 def test_a_prompt_that_closes_is_neither_answered_nor_cancelled_by_the_person(ask):
-    assert ask({"kind": "enterVerifier", "expects": "pin"}, None) == (None, False)
+    assert ask(PROMPTS["enterVerifier"], None) == (None, False)
 
 
 def test_there_is_a_question_for_each_kind_of_the_protocol():
@@ -200,21 +198,21 @@ def test_a_server_that_is_not_einlass_is_not_waited_for(monkeypatch, capsys):
 
 
 def test_sign_in_asks_on_a_terminal():
-    typed = [("Allow", "maybe"), ("Allow", "y"), ("1-2", "9"), ("1-2", "2")]
+    typed = [("nothing cancels", "maybe"), ("nothing cancels", "1"), ("1-3", "9"), ("1-3", "2")]
     code, output, screen = run_on_a_terminal("sign-in", "twitter", "--json", typed=typed)
     assert code == 0 and json.loads(output)["account"] == "a_2"
     assert "choosing the account" in screen
 
 
 def test_saying_no_ends_in_the_next_step():
-    code, output, screen = run_on_a_terminal("sign-in", "twitter", typed=[("Allow", "n")])
+    code, output, screen = run_on_a_terminal("sign-in", "twitter", typed=[("nothing cancels", "2")])
     assert code == 1 and output == ""
     assert "next: Forget it: python -m einlass access twitter reset" in screen
 
 
 def test_the_next_step_is_a_command_with_the_options_in_use():
     _, _, screen = run_on_a_terminal("sign-in", "twitter", "--store", "a b.db", "--application", "editor",
-                                     typed=[("Allow", "n")])
+                                     typed=[("nothing cancels", "2")])
     command = next(line for line in screen.splitlines() if "access twitter reset" in line)
     assert shlex.split(command.partition("it: ")[2]) == ["python", "-m", "einlass", "access", "twitter", "reset", "--einlass", FAKE,
                                     "--store", "a b.db", "--application", "editor"]
@@ -228,7 +226,7 @@ def test_an_empty_answer_cancels_without_a_stored_decision(reply):
 
 
 def test_an_empty_answer_cancels_the_choice_of_account():
-    typed = [("Allow", "y"), ("nothing cancels", "")]
+    typed = [("nothing cancels", "1"), ("nothing cancels", "")]
     code, output, screen = run_on_a_terminal("sign-in", "twitter", typed=typed)
     assert code == 1 and output == "" and "userCanceledAccountSelection" in screen
 
@@ -241,7 +239,7 @@ def test_ctrl_c_at_a_password_shows_again_what_is_typed():
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=FOLDER,
                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as child:
         screen = b""
-        while b"Password of ada" not in screen:
+        while b"Password; nothing cancels" not in screen:
             screen += os.read(ours, 4096)
         assert termios.tcgetattr(theirs)[3] == before[3] & ~termios.ECHO  # the control
         child.send_signal(signal.SIGINT)
