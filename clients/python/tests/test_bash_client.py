@@ -23,11 +23,11 @@ def sign_in(provider, typed):
 
 
 def test_the_account_that_was_chosen_signs_in():
-    code, output, _ = sign_in("twitter", "y\n2\n")
+    code, output, _ = sign_in("twitter", "1\n2\n")
     assert code == 0 and json.loads(output)["account"] == "a_2"
 
 
-@pytest.mark.parametrize("typed", ["n\n", ""])
+@pytest.mark.parametrize("typed", ["2\n", ""])
 def test_without_access_no_credential_is_printed(typed):
     code, output, errors = sign_in("twitter", typed)
     assert (code, output) == (1, "") and "accessNotGranted, 1002" in errors
@@ -102,16 +102,32 @@ def test_a_wrong_start_is_explained(arguments, binary, code, stdout, stderr):
     assert bool(done.stdout) == bool(stdout) and bool(done.stderr) == bool(stderr)
 
 
-@pytest.mark.parametrize("members, shown", [
-    ({"kind": "openURL", "url": "https://a.example/?b=c\x1b[2J", "host": "a.example", "grantsAccess": True,
-      "permissions": ["email", "posts"], "audience": "friends"},
-     ["Sign in on this page: https://a.example/?b=c?[2J", "bash may then use the account, email, posts, friends."]),
-    ({"kind": "openURL", "url": "https://a.example/", "host": "a.example", "grantsAccess": True},
-     ["Sign in on this page: https://a.example/", "bash may then use the account."]),
-    ({"kind": "deviceCode", "verificationUri": "https://a.example/device", "userCode": "AB-CD", "host": "a.example"},
-     ["Enter the code AB-CD on this page: https://a.example/device"]),
+KIT = Path(__file__).parents[3] / "protocol/conformance"
+sys.path.append(str(KIT))
+from pseudo import shown as in_pseudo  # noqa: E402
+
+PROMPTS = {entry["prompt"]["kind"]: entry["prompt"] for entry in json.loads((KIT / "prompts.json").read_text())}
+
+
+@pytest.mark.parametrize("language", [lambda show: show, in_pseudo], ids=["english", "pseudo"])
+@pytest.mark.parametrize("kind, typed, answer", [
+    ("grantAccess", "1\n", {"action": "accept"}), ("grantAccess", "2\n", {"action": "decline"}),
+    ("grantAccess", "9\n", {"action": "cancel"}), ("grantAccess", "", {"action": "cancel"}),
+    ("selectAccount", "2\n", {"action": "accept", "account": "a_grace"}),
+    ("selectAccount", "3\na_alan\n", {"action": "accept", "account": "a_alan"}),
+    ("confirmAccount", "1\n", {"action": "accept"}), ("replaceAccount", "2\n", {"action": "accept"}),
+    ("openURL", "com.x:/cb?code=1\n", {"action": "accept", "redirectURL": "com.x:/cb?code=1"}),
+    ("deviceCode", "", {"action": "accept"}), ("enterVerifier", "12\n", {"action": "accept", "text": "12"}),
+    ("enterPassphrase", "a \\\" b\na \\\" b\n", {"action": "accept", "passphrase": "a \\\" b"}),
+    ("enterPassphrase", "one\ntwo\n", {"action": "cancel"}),
+    ("enterPassword", "bob\ntrue\ny\n",
+     {"action": "accept", "username": "bob", "password": "true", "remember": True}),
+    ("enterPassword", "bob\n\n", {"action": "cancel"}), ("trustCertificate", "1\n", {"action": "accept"}),
+    ("trustCertificate", "", {"action": "cancel"}),
 ])
-def test_a_sign_in_is_shown_with_the_access_that_it_gives(tmp_path, members, shown):
+def test_each_kind_of_prompt_is_drawn_and_answered(tmp_path, kind, typed, answer, language):
+    show = language(PROMPTS[kind]["show"])
+    show = {**show, "text": ["clear\x1b[2J", *show.get("text", [])]}
     server = tmp_path / "server.py"
     server.write_text(f"""
 import json, sys
@@ -120,15 +136,17 @@ for line in sys.stdin:
     message = json.loads(line)
     if message["method"] == "auth.perform":
         assert message["params"] == {{"provider": "github", "signIn": "ifNeeded", "flowKind": "deviceCode"}}
-        send(method="prompt.opened", params={{"prompt": "p_1", **{members!r}}})
-        send(method="prompt.opened", params={{"prompt": "p_2", "kind": "readTheLeaves"}})
-    elif message["method"] == "prompt.answer" and message["params"]["prompt"] == "p_2":
+        send(method="prompt.opened", params={{"prompt": "p_1", "kind": {kind!r}, "show": {show!r}}})
+    elif message["method"] == "prompt.answer":
         send(id=2, result=message["params"])
     else:
         send(id=message["id"], result={{}})
 """)
     environment = {**os.environ, "EINLASS": sys.executable, "DISPLAY": "", "WAYLAND_DISPLAY": ""}
     done = subprocess.run([SIGN_IN, "github", "deviceCode", server], env=environment, capture_output=True, text=True,
-                          timeout=60, stdin=subprocess.DEVNULL)
-    assert done.returncode == 0 and done.stderr.splitlines() == shown
-    assert json.loads(done.stdout) == {"prompt": "p_2", "action": "cancel"}  # a kind that the script does not know
+                          timeout=60, input=typed)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"prompt": "p_1", **answer}
+    assert "clear?[2J" in done.stderr and "\x1b" not in done.stderr
+    for text in [show["title"], *show["text"][1:], show.get("warning"), show.get("code"), show.get("page", {}).get("url")]:
+        assert (text or "") in done.stderr
