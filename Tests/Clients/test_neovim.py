@@ -18,7 +18,7 @@ from house import PROJECT, make_certificate, missing, open_gate, server_context
 FOLDER = Path(__file__).parent / "neovim"
 sys.path += [str(FOLDER), str(Path(__file__).parent)]
 import hints  # noqa: E402
-from questions import ADA, GRACE, QUESTIONS  # noqa: E402
+from questions import ADA, GRACE, LANGUAGES, QUESTIONS, prompt  # noqa: E402
 from screen import NVIM, PLUGIN, blocks, hold_pages, lua, run_lua, start_lua, visit, write  # noqa: E402
 
 pytestmark = pytest.mark.skipif(bool(missing(NVIM)), reason=f"skipped: there is no {NVIM}")
@@ -104,20 +104,27 @@ require("einlass").report(require("einlass.rpc").problem(1, "No. Use accounts.li
         "Look: https://a.example/.", "Wait."]
 
 
-def test_each_kind_of_question_is_asked_and_answered(house):
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_kind_of_question_is_asked_and_answered(house, language):
     pages = {"first": {"accounts": [ADA], "nextCursor": "more"}, "more": {"accounts": [GRACE]}}
-    cases = [{"prompt": case.prompt, "replies": case.replies, "pages": pages} for case in QUESTIONS]
+    prompts = [prompt(case, language) for case in QUESTIONS]
+    cases = [{"prompt": prompt, "replies": case.replies, "pages": pages} for prompt, case in zip(prompts, QUESTIONS)]
     code, output, errors = run_lua(house, FOLDER / "prompts.lua", env={"CASES": json.dumps(cases), "TZ": "UTC"})
     assert code == 0 and output, errors
-    for case, result in zip(QUESTIONS, json.loads(output), strict=True):
+    for prompt_, case, result in zip(prompts, QUESTIONS, json.loads(output), strict=True):
         assert result["answer"] == case.answer, case
-        for part, asked in zip(case.asked, result["asked"], strict=True):
-            assert part in asked, case
+        assert len(result["asked"]) == case.asked, result
+        show, (asked, *_) = prompt_["show"], result["asked"]
+        fields = [field["label"] for field in show.get("fields", [])]
+        labels = [part["label"] for part in show.get("choices", show["buttons"])]
+        for text in [show.get("warning", ""), *show.get("text", []), show["title"].replace("\x1b", "^["),
+                     *(labels if "choices" in show else fields[:1] or labels)]:
+            assert text in asked, case
 
 
 def test_questions_wait_for_each_other_and_go_away(house):
     output, _ = lua(house, (FOLDER / "windows.lua").read_text())
-    assert json.loads(output) == {"asked": ["My Plugin wants", "Third wants"], "answers": {"3": "accept"}, "windows": 1}
+    assert json.loads(output) == {"asked": ["My Plugin", "Third"], "answers": {"3": "accept"}, "windows": 1}
 
 
 # Tokens for plugins.

@@ -37,8 +37,8 @@ def page(house):
 
 def test_a_sign_in_by_page_shows_itself_and_goes_away(house, screen, page):
     screen.command("Einlass sign-in github")
-    shown = screen.wait_for("Neovim signs in at GitHub", "<Esc> cancel")
-    assert "Sign in at 127.0.0.1 in your browser." in shown and "Neovim may then use this account." in shown
+    shown = screen.wait_for("Sign in at “127.0.0.1” in your browser.", "<Esc> cancel")
+    assert "After the sign-in, “Neovim” may use the account." in shown
     visit(page())
     screen.wait_for("signed in to github/ada, Ada Lovelace (ada).")
     screen.wait_until_gone("<Esc> cancel")
@@ -48,9 +48,9 @@ def test_a_sign_in_by_page_shows_itself_and_goes_away(house, screen, page):
 def test_a_sign_in_by_code_shows_itself_and_goes_away(house, screen, enter_code):
     screen.command("Einlass sign-in github deviceCode")
     shown = screen.wait_for("Enter this code at", "y copy the code")
-    address = re.search(r"Enter this code at (\S+)", shown)[1].strip("│")
+    address = re.search(r"http://\S+/device", shown)[0]
     code = re.search(r"\b[A-Z]{4}-[A-Z]{4}\b", shown)[0]
-    assert "Neovim on this machine asks you" in shown and "Neovim may then use this account." in shown
+    assert "Enter only a code that “Neovim” shows" in shown and "“Neovim” may use the account." in shown
     screen.press("y")
     screen.command("echo 'copied' getreg('\"')")
     screen.wait_for(f"copied {code}")
@@ -81,10 +81,10 @@ def test_a_split_of_the_window_goes_away_too(house, screen, page):
     screen.command("Einlass sign-in github")
     screen.wait_for("<Esc> cancel")
     screen.command("vsplit")
-    screen.wait_until(lambda shown: shown.count("signs in at GitHub") == 2, "two windows")
+    screen.wait_until(lambda shown: shown.count("Sign in at “127.0.0.1”") == 2, "two windows")
     visit(page())
     screen.wait_for("signed in to github/ada, Ada Lovelace (ada).")
-    screen.wait_until_gone("signs in at GitHub")
+    screen.wait_until_gone("Sign in at “127.0.0.1”")
 
 
 def test_a_sign_in_may_begin_while_the_person_types(house, screen, page):
@@ -92,9 +92,9 @@ def test_a_sign_in_may_begin_while_the_person_types(house, screen, page):
     screen.type("ihello")
     screen.wait_for("hello", "INSERT")
     screen.press("F5")
-    screen.wait_for("hello", "Neovim signs in at GitHub")
+    screen.wait_for("hello", "Sign in at “127.0.0.1” in your browser.")
     screen.press("Escape")
-    screen.wait_until_gone("Neovim signs in at GitHub")
+    screen.wait_until_gone("Sign in at “127.0.0.1” in your browser.")
     screen.type("A world")
     screen.wait_for("hello world")
 
@@ -111,12 +111,12 @@ def process(house, screen):
     return int(children.read_text())
 
 
-@pytest.mark.parametrize("question", ["User name at", "Password of ada at"])
+@pytest.mark.parametrize("question", ["User name:", "Password:"])
 def test_a_question_goes_away_when_einlass_ends(house, screen, question):
     einlass = process(house, screen)
     screen.command("Einlass sign-in fcsdk")
     screen.wait_for("Server of FCSDK server:")
-    for text, shown in ((house.origin("fcsdk"), "User name at"), ("ada", "Password of ada at")):
+    for text, shown in ((house.origin("fcsdk"), "User name:"), ("ada", "Password:")):
         screen.type(text)
         screen.press("Enter")
         screen.wait_for(shown)
@@ -140,7 +140,7 @@ def test_einlass_ends_with_neovim(house, screen):
 
 def test_the_address_of_the_last_page_is_pasted(house, screen, page):
     screen.command("Einlass sign-in github")
-    screen.wait_for("If the last page does not load, press p and paste its address.")
+    screen.wait_for("Does the last page not load? Then paste its address.")
 
     class NoRedirect(urllib.request.HTTPRedirectHandler):
         def redirect_request(self, *_):
@@ -154,12 +154,12 @@ def test_the_address_of_the_last_page_is_pasted(house, screen, page):
 
     last = last_page(page())
     screen.press("p")
-    screen.wait_for("Address:")
+    screen.wait_for("The address in the browser:")
     screen.type("http://127.0.0.1:1/wrong")
     screen.press("Enter")
-    screen.wait_for("This does not fit.")
+    screen.wait_for("That does not fit.")
     screen.press("p")
-    screen.wait_for("Address:")
+    screen.wait_for("The address in the browser:")
     screen.type(last)
     shown = screen.shown()
     assert "code=" not in shown
@@ -188,7 +188,7 @@ def test_the_person_chooses_among_accounts(house, screen):
     screen.command("lua einlass = require('einlass') einlass.token({provider='github'}, function(token, problem) "
                    "einlass.request('verify', {provider='github', credential={type='oauth2', token=token}}, "
                    "function(result) print('the token is of ' .. result.identity.username) end) end)")
-    shown = screen.wait_for("Which GitHub account for Neovim?")
+    shown = screen.wait_for("Which “GitHub” account may “Neovim” use?")
     screen.type(re.search(r"(\d): Grace Hopper \(grace\)", shown)[1])
     screen.press("Enter")
     screen.wait_for("the token is of grace")
@@ -205,13 +205,13 @@ def test_the_server_of_a_login_is_asked_for_and_offered_again(house, screen):
         else:
             assert f"Server of FCSDK server: {server}" in shown
         screen.press("Enter")
-        screen.wait_for("User name at")
+        screen.wait_for("User name:")
         screen.type("ada")
         screen.press("Enter")
-        screen.wait_for("Password of ada at")
+        screen.wait_for("Password:")
         screen.type("difference")
         screen.press("Enter")
-        screen.wait_for("Remember the password in the store?")
+        screen.wait_for("Remember the password?")
         screen.type("1")
         screen.press("Enter")
         screen.wait_for("signed in to fcsdk/ada")
@@ -265,7 +265,7 @@ def test_a_question_goes_away_when_another_program_answers_it(house, screen):
     house.sign_in("github")
     screen.command("lua require('einlass').token({provider='github', client='my-plugin', title='My Plugin'}, "
                    "function(token, problem) print(token and 'a token' or problem) end)")
-    screen.wait_for("My Plugin wants to use your GitHub accounts.", "2: Don't allow")
+    screen.wait_for("“My Plugin” wants to use your “GitHub” accounts.", "2: Don't allow")
     house.allow("my-plugin", "github")
     screen.wait_for("a token")  # short, because it may stand behind the question in its last line
     # Neovim reads commands again.
@@ -275,7 +275,7 @@ def test_a_question_goes_away_when_another_program_answers_it(house, screen):
 
 def test_a_request_that_waits_is_cancelled_by_escape(house, screen, page):
     screen.command("lua token, problem = require('einlass').token({provider='github'}) print(token, problem.reason)")
-    screen.wait_for("Neovim signs in at GitHub", "<Esc> cancel")
+    screen.wait_for("Sign in at “127.0.0.1” in your browser.", "<Esc> cancel")
     screen.press("Escape")
     screen.wait_for("nil userCanceled")
     screen.wait_until_gone("<Esc> cancel")
@@ -319,10 +319,10 @@ def test_a_program_that_says_nothing_is_left_by_escape(house):
 def test_lines_break_between_words_and_all_rows_are_seen(house, page):
     with Screen(house, columns=48) as screen:
         screen.command("Einlass sign-in github")
-        shown = screen.wait_for("o open the page", "cancel")
+        shown = screen.wait_for("p paste", "cancel")
         text = " ".join(" ".join(re.findall(r"│(.*?)│", shown)).split())
-        assert "If the last page does not load, press p and paste its address." in text
-        assert text.startswith("Neovim signs in at GitHub") and text.endswith("<Esc> cancel")
+        assert "Does the last page not load? Then paste its address." in text
+        assert text.startswith("Sign in at “127.0.0.1” in your browser.") and text.endswith("<Esc> cancel")
 
 
 @pytest.mark.parametrize("key", ["C-c", "Escape"])
@@ -365,7 +365,7 @@ again()""")
     assert ":Einlass access github reset neovim" in re.sub(r"\s+", " ", shown)
     screen.type("1")
     screen.press("Enter")
-    screen.wait_for("Neovim wants to use your GitHub accounts.", "1: Allow")
+    screen.wait_for("“Neovim” wants to use your “GitHub” accounts.", "1: Allow")
     screen.type("1")
     screen.press("Enter")
     screen.wait_for("there is a token")
@@ -447,7 +447,7 @@ def test_a_passphrase_is_not_shown_and_not_kept(house, screen):
     file = house.folder / "accounts.einlass"
     screen.command(f"lua require('einlass').request('accounts.export', {{path='{file}'}}, "
                    "function(result, problem) print('done', problem or result.accounts) end)")
-    for question in ("Passphrase for the new file", "Again"):
+    for question in ("Passphrase:", "Again:"):
         screen.wait_for(question)
         screen.type("correct horse")
         assert "horse" not in screen.shown()

@@ -8,11 +8,9 @@ for _, case in ipairs(vim.json.decode(vim.env.CASES)) do
     return table.remove(replies, 1)
   end
   vim.ui.select = function(items, options, chosen)
-    local wanted = reply(options.prompt .. " [" .. table.concat(items, "|") .. "]")
-    for number, item in ipairs(items) do
-      if item == wanted then return chosen(item, number) end
-    end
-    chosen(nil, nil)
+    local number = reply(options.prompt .. " [" .. table.concat(items, "|") .. "]")
+    if type(number) ~= "number" then number = nil end
+    chosen(items[number or 0], number)
   end
   vim.ui.input = function(options, given) given(reply(options.prompt)) end
   vim.fn.inputsecret = function(text) return reply("secret " .. text) or "" end

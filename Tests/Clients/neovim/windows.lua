@@ -3,7 +3,7 @@
 local prompts = require("einlass.prompts")
 local asked, answers, choose = {}, {}, nil
 vim.ui.select = function(items, options, chosen)
-  table.insert(asked, (options.prompt:match("^(.- wants)")))
+  table.insert(asked, options.prompt)
   local place = { relative = "editor", row = 1, col = 1, width = 9, height = 3 }
   vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), true, place)
   choose = function()
@@ -13,7 +13,9 @@ vim.ui.select = function(items, options, chosen)
 end
 
 local function show(number, title)
-  local prompt = { kind = "grantAccess", application = "my-plugin", applicationTitle = title, providerName = "GitHub" }
+  local prompt = {
+    kind = "grantAccess", show = { title = title, buttons = { { action = "accept", label = "Allow" } } },
+  }
   return prompts.show(prompt, function(action) answers[tostring(number)] = action end)
 end
 

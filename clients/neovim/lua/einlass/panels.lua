@@ -1,8 +1,7 @@
 --- The prompts of a sign-in elsewhere, in a floating window. The prompts of one flow share a window.
 local M = {}
 local uv = vim.uv or vim.loop
-local words, windows = require("einlass.text"), require("einlass.window")
-local clean, application, provider, rights = words.clean, words.application, words.provider, words.rights
+local clean, windows = require("einlass.text").clean, require("einlass.window")
 
 local panels = {}
 
@@ -37,65 +36,70 @@ local function copy(text)
   pcall(vim.fn.setreg, "+", text)
 end
 
+--- Returns the first prompt of a panel whose form has this element, and the element.
+local function first(panel, element)
+  for _, prompt in ipairs(panel.prompts) do
+    if prompt.show[element] then return prompt, prompt.show[element] end
+  end
+end
+
 local function lines_of(panel)
-  local page, code, verifier = panel.openURL, panel.deviceCode, panel.enterVerifier
-  local prompt = page or code or verifier
-  local lines, keys = { ("%s signs in at %s"):format(application(prompt), provider(prompt)), "" }, {}
-  local function add(text, ...) table.insert(lines, text:format(...)) end
-  if prompt.resource then add("%s wants you to sign in at %s.", clean(prompt.resource), clean(prompt.host)) end
-  if code then
-    add("Enter this code at %s", clean(code.verificationUri))
-    vim.list_extend(lines, { "", "        " .. clean(code.userCode), "" })
-    panel.code_line = #lines - 2
-    local ends = os.date("%H:%M", code.expiresAt)
-    add("%s on this machine asks you to sign in at %s until %s.", application(code), clean(code.host), ends)
-    add("Enter only a code that you see in your own %s.", application(code))
-    vim.list_extend(keys, { "o open the page", "y copy the code" })
-  elseif page then
-    add("Sign in at %s in your browser.", clean(page.host))
-    if panel.has_failed then
-      vim.list_extend(lines, { "No browser opens here. Open this address:", clean(page.url) })
+  local lines, keys = {}, {}
+  local function add(text) table.insert(lines, clean(text)) end
+  for _, prompt in ipairs(panel.prompts) do
+    local show = prompt.show
+    add(show.title)
+    if #lines == 1 then add("") end
+    if show.page and (show.code or panel.has_failed) then
+      if not show.code then add("No browser opens here. Open this address:") end
+      add(show.page.url)
     end
-    vim.list_extend(keys, { "o open the page", "y copy its address" })
+    if show.code then
+      vim.list_extend(lines, { "", "        " .. clean(show.code), "" })
+      panel.code_line = #lines - 2
+      add("This code is good until " .. os.date("%H:%M", prompt.expiresAt) .. ".")
+    end
+    if show.warning then add(show.warning) end
+    for _, text in ipairs(show.text or {}) do add(text) end
   end
-  if verifier then
-    if verifier.again then add("This does not fit.") end
-    add(verifier.expects == "pin" and "Then press p and enter the number from the page."
-      or "If the last page does not load, press p and paste its address.")
-    table.insert(keys, "p paste")
-  elseif page and page.returningTo then
-    add("At the end press p and paste the address that begins with %s.", clean(page.returningTo))
-    table.insert(keys, "p paste")
-  end
-  if prompt.grantsAccess then add("%s may then use this account%s.", application(prompt), rights(prompt)) end
+  if first(panel, "page") then table.insert(keys, "o open the page") end
+  if first(panel, "code") then table.insert(keys, "y copy the code")
+  elseif first(panel, "page") then table.insert(keys, "y copy its address") end
+  if first(panel, "fields") then table.insert(keys, "p paste") end
   table.insert(keys, "<Esc> cancel")
   vim.list_extend(lines, { "", table.concat(keys, "   ") })
   return lines
 end
 
+--- Asks for the fields of the prompt that has them last.
+local function enter(panel)
+  local asked
+  for _, prompt in ipairs(panel.prompts) do asked = prompt.show.fields and prompt or asked end
+  if not asked then return end
+  local members = {}
+  panel.typing = asked
+  for _, field in ipairs(asked.show.fields) do
+    -- The address has a code in it: it is not shown and not in a history.
+    local ok, reply = pcall(vim.fn.inputsecret, clean(field.label) .. ": ")
+    members[field.name] = ok and reply ~= "" and vim.trim(reply) or nil
+  end
+  panel.typing = nil
+  if next(members) and vim.tbl_contains(panel.prompts, asked) then panel.answers[asked]("accept", members) end
+end
+
 local function press(panel, key)
-  local page, code, verifier = panel.openURL, panel.deviceCode, panel.enterVerifier
+  local prompt, page = first(panel, "page")
+  local _, code = first(panel, "code")
   if key == "cancel" then
     panel.is_cancelled = true
     panel:hide()
-    for _, kind in ipairs({ "openURL", "deviceCode", "enterVerifier" }) do
-      if panel[kind] then panel.answers[kind]("cancel") end
-    end
-  elseif key == "o" and (page or code) then
-    browse(page and page.url or code.verificationUriComplete or code.verificationUri, function() panel:failed() end)
-  elseif key == "y" and (page or code) then
-    copy(page and page.url or code.userCode)
-  elseif key == "p" and (verifier or page and page.returningTo) then
-    local kind = verifier and "enterVerifier" or "openURL"
-    local asked, member = panel[kind], verifier and "text" or "redirectURL"
-    local text = verifier and verifier.expects == "pin" and "Number" or "Address"
-    -- The address has a code in it: it is not shown and not in a history.
-    panel.typing = asked
-    local ok, reply = pcall(vim.fn.inputsecret, text .. ": ")
-    panel.typing = nil
-    if ok and reply ~= "" and panel[kind] == asked then
-      panel.answers[kind]("accept", { [member] = vim.trim(reply) })
-    end
+    for _, open in ipairs(panel.prompts) do panel.answers[open]("cancel") end
+  elseif key == "o" and page then
+    browse(prompt.verificationUriComplete or page.url, function() panel:failed() end)
+  elseif key == "y" and page then
+    copy(code or page.url)
+  elseif key == "p" then
+    enter(panel)
   end
 end
 
@@ -108,7 +112,7 @@ function Panel:failed()
 end
 
 function Panel:draw()
-  if not (self.openURL or self.deviceCode or self.enterVerifier) then
+  if #self.prompts == 0 then
     panels = vim.tbl_filter(function(panel) return panel ~= self end, panels)
     return self:hide()
   end
@@ -127,8 +131,9 @@ function Panel:draw()
     end })
   end
   vim.api.nvim_buf_add_highlight(self.buffer, -1, "MoreMsg", #lines - 1, 0, -1)
-  if self.deviceCode then
-    local ends = 10 + #clean(self.deviceCode.userCode)
+  local _, code = first(self, "code")
+  if code then
+    local ends = 10 + #clean(code)
     vim.api.nvim_buf_add_highlight(self.buffer, -1, "IncSearch", self.code_line, 8, ends)
   end
   vim.cmd("redraw")
@@ -140,24 +145,33 @@ function Panel:hide()
   if window then windows.close(window) end
 end
 
+local function flow_of(prompt)
+  return prompt.flows and prompt.flows[1] or prompt.prompt
+end
+
+--- Returns the panel of the flow of this prompt, if it is open.
+function M.of(prompt)
+  return vim.tbl_filter(function(panel) return panel.flow == flow_of(prompt) end, panels)[1]
+end
+
 --- Shows a prompt in the panel of its flow, as `show` of prompts.lua.
 function M.show(prompt, answer)
-  local flow = prompt.flows and prompt.flows[1] or prompt.prompt
-  local panel = vim.tbl_filter(function(other) return other.flow == flow end, panels)[1]
+  local panel = M.of(prompt)
   if not panel then
-    panel = setmetatable({ flow = flow, answers = {}, has_failed = vim.env.SSH_CONNECTION ~= nil }, Panel)
+    local has_failed = vim.env.SSH_CONNECTION ~= nil
+    panel = setmetatable({ flow = flow_of(prompt), prompts = {}, answers = {}, has_failed = has_failed }, Panel)
     table.insert(panels, panel)
   end
-  panel[prompt.kind], panel.answers[prompt.kind] = prompt, answer
+  table.insert(panel.prompts, prompt)
+  panel.answers[prompt] = answer
   panel:draw()
-  if prompt.kind == "openURL" then press(panel, "o") end
+  if prompt.show.page and not prompt.show.code then press(panel, "o") end
   return {
     closing = function()
       if panel.typing == prompt then vim.api.nvim_input("<Esc>") end
     end,
     close = function()
-      if panel[prompt.kind] ~= prompt then return end
-      panel[prompt.kind] = nil
+      panel.prompts = vim.tbl_filter(function(open) return open ~= prompt end, panel.prompts)
       panel:draw()
     end,
     cancel = function() answer("cancel") end,

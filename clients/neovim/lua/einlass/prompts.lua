@@ -2,13 +2,22 @@
 local M = {}
 local questions, panels = require("einlass.questions"), require("einlass.panels")
 
-M.kinds = vim.list_extend({ "openURL", "deviceCode", "enterVerifier" }, questions.kinds)
+M.kinds = {
+  "grantAccess", "selectAccount", "confirmAccount", "replaceAccount", "openURL", "deviceCode", "enterVerifier",
+  "enterPassphrase", "enterPassword", "trustCertificate",
+}
+
+--- Returns whether the person enters the answer beside the page of its flow.
+local function is_beside(show)
+  local fields = show.fields or {}
+  return #fields == 1 and fields[1].type == "text" and not show.choices
+end
 
 --- Shows a prompt. `answer(action, members)` gets the answer of the person, `request` sends a request for the dialog.
 --- Returns the dialog with `close()`, `cancel()` and perhaps `closing()`, as |einlass-connect| has them.
 function M.show(prompt, answer, request)
-  if vim.tbl_contains(questions.kinds, prompt.kind) then return questions.show(prompt, answer, request) end
-  return panels.show(prompt, answer)
+  if prompt.show.page or panels.of(prompt) and is_beside(prompt.show) then return panels.show(prompt, answer) end
+  return questions.show(prompt, answer, request)
 end
 
 return M

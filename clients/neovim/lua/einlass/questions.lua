@@ -1,7 +1,6 @@
 --- The prompts that are questions, by vim.ui. One at a time, because the built-in vim.ui waits within the call.
 local M = {}
-local words = require("einlass.text")
-local clean, application, provider, rights = words.clean, words.application, words.provider, words.rights
+local clean = require("einlass.text").clean
 
 local Question = {}
 Question.__index = Question
@@ -48,29 +47,90 @@ function Question:select(text, items, chosen)
   end)
 end
 
-function Question:input(text, given)
+--- Lets the person enter a text, and nothing cancels.
+function Question:input(text, is_secret, given)
   self:step(function(callback)
-    vim.ui.input({ prompt = text .. ": " }, callback)
-  end, function(reply)
-    if reply and reply ~= "" then given(vim.trim(reply)) else self:done("cancel") end
-  end)
-end
-
-function Question:secret(text, given)
-  self:step(function(callback)
+    if not is_secret then return vim.ui.input({ prompt = text .. ": " }, callback) end
     local ok, reply = pcall(vim.fn.inputsecret, text .. ": ")
     callback(ok and reply or "")
   end, function(reply)
+    reply = is_secret and reply or vim.trim(reply or "")
     if reply ~= "" then given(reply) else self:done("cancel") end
   end)
 end
 
-local ask = {}
+--- Returns the parts of a prompt above its answers, as one line.
+local function heading(show)
+  local parts = vim.list_extend({ show.title }, show.text or {})
+  if show.warning then table.insert(parts, 1, show.warning) end
+  return clean(table.concat(parts, " "))
+end
+
+local function label_of(choice)
+  return choice.detail and ("%s (%s)"):format(clean(choice.label), clean(choice.detail)) or clean(choice.label)
+end
+
+--- Calls `found` with the id of the account that the person names, by its id or its user name; else `failed`.
+local function find_account(question, prompt, name, found, failed)
+  if vim.startswith(name, "a_") then return found(name) end
+  local function search(cursor)
+    question.request("accounts.list", { provider = prompt.provider, cursor = cursor }, function(page)
+      for _, account in ipairs(page and page.accounts or {}) do
+        if account.username == name then return found(account.account) end
+      end
+      if page and page.nextCursor then return search(page.nextCursor) end
+      failed()
+    end)
+  end
+  search()
+end
+
+--- Asks for the fields of a prompt from this number on. `text` stands before the label of the first one.
+local function enter(prompt, question, number, text, members)
+  local field = (prompt.show.fields or {})[number]
+  if not field then return question:done("accept", next(members) and members) end
+  local label = clean(field.label)
+  local function given(value)
+    members[field.name] = value
+    enter(prompt, question, number + 1, "", members)
+  end
+  if field.type == "flag" then
+    return question:select(text .. label .. "?", { "No", "Yes" }, function(choice) given(choice == 2) end)
+  end
+  question:input(text .. label, field.type == "secret", function(reply)
+    if field.name == "account" then
+      return find_account(question, prompt, reply, given, function() question.start() end)
+    end
+    if not field.twice then return given(reply) end
+    question:input("Again", true, function(again)
+      if again == reply then return given(reply) end
+      enter(prompt, question, number, "The two differ. " .. text, members)
+    end)
+  end)
+end
+
+local function ask(prompt, question)
+  local show, items = prompt.show, {}
+  local text, choices = heading(show), show.choices or {}
+  if #choices == 0 and show.fields then return enter(prompt, question, 1, text .. " ", {}) end
+  for _, choice in ipairs(choices) do table.insert(items, label_of(choice)) end
+  for _, button in ipairs(show.buttons) do table.insert(items, clean(button.label)) end
+  question:select(text, items, function(number)
+    local choice, button = choices[number], show.buttons[number - #choices]
+    if choice then
+      local members = vim.deepcopy(choice.answer)
+      members.action = nil
+      return question:done(choice.answer.action, next(members) and members)
+    end
+    if button.action ~= "accept" then return question:done(button.action) end
+    enter(prompt, question, 1, "", {})
+  end)
+end
 
 --- Asks the question of a prompt, as `show` of prompts.lua.
 function M.show(prompt, answer, request)
   local question = setmetatable({ answer = answer, request = request, windows = {} }, Question)
-  question.start = function() ask[prompt.kind](prompt, question) end
+  question.start = function() ask(prompt, question) end
   table.insert(waiting, question)
   vim.schedule(next_question)
   return {
@@ -89,110 +149,5 @@ function M.show(prompt, answer, request)
     end,
   }
 end
-
-function ask.grantAccess(prompt, question)
-  local text = ("%s wants to use your %s accounts%s."):format(application(prompt), provider(prompt), rights(prompt))
-  question:select(text, { "Allow", "Don't allow", "Not now" }, function(number)
-    question:done(({ "accept", "decline", "cancel" })[number])
-  end)
-end
-
-function ask.selectAccount(prompt, question)
-  local items = vim.tbl_map(words.account, prompt.accounts)
-  if prompt.more then table.insert(items, "Another account") end
-  question:select(("Which %s account for %s?"):format(provider(prompt), application(prompt)), items, function(number)
-    local account = prompt.accounts[number]
-    if account then return question:done("accept", { account = account.account }) end
-    question:input("User name", function(name)
-      local function search(cursor)
-        question.request("accounts.list", { provider = prompt.provider, cursor = cursor }, function(page)
-          for _, other in ipairs(page and page.accounts or {}) do
-            if other.username == name then return question:done("accept", { account = other.account }) end
-          end
-          if page and page.nextCursor then return search(page.nextCursor) end
-          ask.selectAccount(prompt, question)
-        end)
-      end
-      search()
-    end)
-  end)
-end
-
-function ask.confirmAccount(prompt, question)
-  local text = ("%s wants to use your %s account."):format(application(prompt), provider(prompt))
-  question:select(text, { "Continue as " .. words.account(prompt.accounts[1]), "Not now" }, function(number)
-    question:done(number == 1 and "accept" or "cancel")
-  end)
-end
-
-function ask.replaceAccount(prompt, question)
-  local items = vim.list_extend(vim.tbl_map(words.account, prompt.accounts), { "A new account" })
-  local text = "%s signed in at %s. Is this a new account, or one of these?"
-  question:select(text:format(application(prompt), provider(prompt)), items, function(number)
-    local account = prompt.accounts[number]
-    question:done("accept", account and { account = account.account })
-  end)
-end
-
-local PURPOSES = {
-  keySlot = "Passphrase of the store", export = "Passphrase for the new file", import = "Passphrase of the file",
-}
-
-function ask.enterPassphrase(prompt, question)
-  local text = ("%s: %s %s"):format(application(prompt), PURPOSES[prompt.purpose] or "Passphrase", clean(prompt.path))
-  if prompt.again or question.differs then
-    text = (question.differs and "The two differ. " or "This passphrase does not fit. ") .. text
-  end
-  question:secret(text, function(passphrase)
-    if not prompt.new then return question:done("accept", { passphrase = passphrase }) end
-    question:secret("Again", function(again)
-      if again == passphrase then return question:done("accept", { passphrase = passphrase }) end
-      question.differs = true
-      ask.enterPassphrase(prompt, question)
-    end)
-  end)
-end
-
-function ask.enterPassword(prompt, question)
-  local server = clean(prompt.server)
-  local notes = (prompt.again and "The server refused that user name or password. " or "")
-    .. (prompt.secure == false and "Others on the way can read the password. " or "")
-    .. (prompt.grantsAccess and ("%s may then use this account%s. "):format(application(prompt), rights(prompt)) or "")
-  local function password(username)
-    local text = ("%sPassword of %s at %s"):format(prompt.username and notes or "", clean(username), server)
-    question:secret(text, function(secret)
-      local members = { password = secret, username = not prompt.username and username or nil }
-      if not prompt.mayRemember then return question:done("accept", members) end
-      question:select("Remember the password in the store?", { "No", "Yes" }, function(number)
-        members.remember = number == 2
-        question:done("accept", members)
-      end)
-    end)
-  end
-  if prompt.username then return password(prompt.username) end
-  question:input(("%s%s signs in. User name at %s"):format(notes, application(prompt), server), password)
-end
-
-local FAULTS = {
-  selfSigned = "is certified by nobody but itself", unknownAuthority = "comes from an unknown authority",
-  expired = "has expired", notYetValid = "is not valid yet", otherHost = "belongs to another host",
-}
-
-function ask.trustCertificate(prompt, question)
-  local text = ("%s: the certificate of %s (%s, port %s) %s, and ends on %s. "):format(
-    application(prompt), clean(prompt.server), clean(prompt.host), prompt.port,
-    prompt.fault and (FAULTS[prompt.fault] or "is not trusted") or "is trusted",
-    os.date("%Y-%m-%d", prompt.certificateEndsAt))
-  if prompt.formerPublicKey then
-    text = text .. ("The server has another key than before. Before: %s. "):format(clean(prompt.formerPublicKey))
-  end
-  text = text .. ("Its key: %s. Compare it with that of your server."):format(clean(prompt.publicKey))
-  question:select(text, { "Do not connect", "Trust this key" }, function(number)
-    question:done(number == 2 and "accept" or "cancel")
-  end)
-end
-
---- The kinds of prompt that are questions.
-M.kinds = vim.tbl_keys(ask)
 
 return M
