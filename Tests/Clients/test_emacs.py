@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -16,6 +17,9 @@ import hints
 from conftest import at_two_servers
 from house import PROJECT, needs
 from mail_server import open_mail_server
+
+sys.path.append(str(PROJECT / "protocol/conformance"))
+from pseudo import shown as in_pseudo  # noqa: E402
 
 pytestmark = needs("emacs")
 FOLDER = PROJECT / "clients/emacs"
@@ -67,8 +71,10 @@ def test_passes_the_cases(hold, tmp_path, house):
 
 
 def test_questions_next_steps_and_the_search_for_einlass(house):
+    prompts = [entry["prompt"] for entry in json.loads((PROJECT / "protocol/conformance/prompts.json").read_text())]
+    prompts += [{**prompt, "show": in_pseudo(prompt["show"])} for prompt in prompts]
     code, output, errors = house.run(*EMACS, "-l", "ert", "-l", str(TESTS / "questions.el"), "-f", "ert-run-tests-batch-and-exit",
-                                     patience=PATIENCE)
+                                     patience=PATIENCE, env={"PROMPTS": json.dumps(prompts), "LC_ALL": "C.UTF-8"})
     assert code == 0 and "0 unexpected" in errors + output, errors + output
 
 
@@ -108,9 +114,9 @@ def test_signs_in_by_code(house, enter_code):
       (princ (plist-get (einlass--account (plist-get done :account)) :username)))"""
     with house.start(*EMACS, "--eval", program) as process:
         text = json.loads(process.stderr.readline())["text"]
-        assert text.startswith("Emacs: sign in at GitHub (127.0.0.1)") and "Emacs may then use this account." in text
+        assert text.startswith("Enter this code at “127.0.0.1”, on any device.") and "“Emacs” may use the account." in text
         code, = re.findall(r"^ +([A-Z]{4}-[A-Z]{4})$", text, re.MULTILINE)
-        page, = re.findall(r"Enter this code at (http://\S*):", text)
+        page, = re.findall(r"^ +(http://\S*/device)$", text, re.MULTILINE)
         enter_code(page, code)
         output, errors = process.communicate(timeout=PATIENCE)
     assert (process.returncode, output) == (0, "ada"), errors
@@ -161,7 +167,7 @@ def grants(house):
 def test_the_person_decides_about_access(house, key, decided):
     house.sign_in("github")
     with on_terminal(house, '(if (einlass-token "github") "token")') as terminal:
-        terminal.wait_for("Allow it?")
+        terminal.wait_for("Yes: Allow")
         terminal.type(key)
         assert terminal.end() == 0
     assert value(house) == ("token" if decided == "granted" else "accessNotGranted")
@@ -171,7 +177,7 @@ def test_the_person_decides_about_access(house, key, decided):
 def test_a_question_goes_away_with_a_decision_elsewhere(house):
     house.sign_in("github")
     with on_terminal(house, '(if (einlass-token "github") "token")') as terminal:
-        terminal.wait_for("Allow it?")
+        terminal.wait_for("Yes: Allow")
         house.allow("emacs", "github")
         assert terminal.end() == 0
     assert value(house) == "token"
@@ -257,7 +263,7 @@ def test_a_command_offers_the_step_that_helps(house, enter_code):
     with on_terminal(house, form) as terminal:
         terminal.wait_for("ask again?")
         terminal.type("y")
-        terminal.wait_for("Allow it?")
+        terminal.wait_for("Yes: Allow")
         terminal.type("y")
         assert terminal.end() == 0
     assert value(house) == "done" and grants(house)["emacs"] == "granted"
@@ -288,7 +294,7 @@ def test_the_address_of_a_browser_elsewhere_is_pasted(house):
         with pytest.raises(urllib.error.HTTPError) as ended:
             urllib.request.build_opener(Elsewhere).open(page)
         terminal.type("p")
-        terminal.wait_for("Address of the page that did not load:")
+        terminal.wait_for("The address in the browser:")
         terminal.type(ended.value.headers["Location"] + "\r")
         assert terminal.end() == 0
     assert value(house) == "signed in"
@@ -339,12 +345,13 @@ def test_the_command_asks_for_the_server_and_offers_the_last_one(emacs, house):
         "(defvar asked nil)", "(defvar said nil)", "(fset 'read-passwd (lambda (&rest _) \"difference\"))",
         "(fset 'y-or-n-p #'ignore)", "(advice-add 'message :before (lambda (&rest words) (push (apply #'format words) said)))",
         f"""(fset 'read-string (lambda (text &optional default &rest _)
-          (push (vector text default) asked) (if (string-match-p "Server" text) (or default "{server}") "ada")))""",
+          (push (vector text default) asked) (or default "{server}")))""",
+        """(fset 'read-from-minibuffer (lambda (text &rest _) (push (vector text nil) asked) "ada"))""",
         """(defun sign-in () (setq said nil) (einlass-sign-in "fcsdk")
           (while (not (seq-some (lambda (text) (string-match-p "Signed in at fcsdk as ada" text)) said))
             (accept-process-output nil 0.01)))""",
         "(sign-in)", "(sign-in)", "(vconcat (nreverse asked))")
-    name = f"Emacs may then use this account.\nEmacs: user name at {server}: "
+    name = f"Log in at “{server}”.\nAfter the sign-in, “Emacs” may use the account.\nUser name: "
     assert asked == [["Server of FCSDK server: ", None], [name, None], ["Server of FCSDK server: ", server], [name, None]]
 
 

@@ -76,16 +76,10 @@ It answers by `einlass-answer'.")
     ("store.status" . "einlassctl store slots"))
   "The command for a next step, by its method.")
 
-(defconst einlass--questions
-  '(("grantAccess" . einlass--ask-access) ("selectAccount" . einlass--ask-account)
-    ("confirmAccount" . einlass--ask-confirmation) ("replaceAccount" . einlass--ask-replacement)
-    ("enterPassphrase" . einlass--ask-passphrase) ("enterPassword" . einlass--ask-password)
-    ("trustCertificate" . einlass--ask-trust))
-  "The function for each kind of prompt that is a question in the minibuffer.")
-
-(defconst einlass--texts
-  '(("openURL" . einlass--page-text) ("deviceCode" . einlass--code-text) ("enterVerifier" . einlass--paste-text))
-  "The function for each kind of prompt that stays open during a sign-in.")
+(defconst einlass--kinds
+  ["grantAccess" "selectAccount" "confirmAccount" "replaceAccount" "openURL" "deviceCode" "enterVerifier"
+   "enterPassphrase" "enterPassword" "trustCertificate"]
+  "The kinds of prompt that this package shows.")
 
 ;;; The running einlass
 
@@ -170,7 +164,7 @@ It answers by `einlass-answer'.")
           (einlass--open
            `(:protocolVersion 1 :processId ,(emacs-pid)
              :client (:name ,einlass-application :title "Emacs" :version ,emacs-version)
-             :capabilities (:prompts ,(vconcat (mapcar #'car einlass--questions) (mapcar #'car einlass--texts)))
+             :capabilities (:prompts ,einlass--kinds)
              ,@(when-let ((locale (einlass--locale))) `(:locale ,locale))))))
   einlass--running)
 
@@ -312,8 +306,7 @@ a plist with `:code', `:message' and `:data'."
   "Handle the notification METHOD with PARAMS of CONNECTION."
   (pcase method
     ('prompt.opened
-     (if (not (or (assoc (plist-get params :kind) einlass--questions)
-                  (assoc (plist-get params :kind) einlass--texts)))
+     (if (not (seq-contains-p einlass--kinds (plist-get params :kind)))
          (einlass-answer params "cancel")
        (oset connection prompts (append (oref connection prompts) (list params)))
        (funcall einlass-show-function params)))
@@ -348,7 +341,7 @@ ACTION is \"accept\", \"decline\" or \"cancel\", MEMBERS are those of
 
 (defun einlass--show (prompt)
   "Show PROMPT in the buffer of the sign-ins or in the minibuffer."
-  (if (assoc (plist-get prompt :kind) einlass--texts)
+  (if (einlass--lasts prompt)
       (einlass--later #'einlass--draw prompt)
     (setq einlass--waiting (append einlass--waiting (list prompt)))
     (einlass--later #'einlass--ask-next)))
@@ -368,7 +361,7 @@ ACTION is \"accept\", \"decline\" or \"cancel\", MEMBERS are those of
   "Ask the first of the waiting questions, and then the next one."
   (when (and einlass--waiting (not einlass--asking))
     (let ((prompt (pop einlass--waiting)))
-      (einlass--ask prompt (cdr (assoc (plist-get prompt :kind) einlass--questions)))
+      (einlass--ask prompt #'einlass--question)
       (einlass--later #'einlass--ask-next))))
 
 (defun einlass--ask (prompt question)
@@ -389,43 +382,22 @@ The question goes away when the prompt closes."
   "Return TEXT without the characters that could change how the rest is shown."
   (replace-regexp-in-string "[[:cntrl:]\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]" " " (format "%s" text)))
 
-(defun einlass--part (prompt member)
-  "Return the MEMBER of PROMPT as clean text."
-  (einlass--clean (or (plist-get prompt member) "")))
+(defun einlass--part (object member)
+  "Return the MEMBER of OBJECT as clean text."
+  (einlass--clean (or (plist-get object member) "")))
 
-(defun einlass--application (prompt)
-  "Return the name of the application of PROMPT."
-  (einlass--clean (or (plist-get prompt :applicationTitle) (plist-get prompt :application))))
+(defun einlass--element (prompt element)
+  "Return the ELEMENT of the form of PROMPT, lists as lists."
+  (let ((value (plist-get (plist-get prompt :show) element)))
+    (if (vectorp value) (append value nil) value)))
 
-(defun einlass--origin (prompt)
-  "Return the name of the provider, or of the protected resource, of PROMPT."
-  (einlass--clean (or (plist-get prompt :resource) (plist-get prompt :providerName)
-                      (plist-get prompt :server) "einlass")))
-
-(defun einlass--words (prompt member)
-  "Return the list MEMBER of PROMPT as text."
-  (mapconcat #'einlass--clean (plist-get prompt member) ", "))
-
-(defun einlass--rights (prompt)
-  "Return the wanted rights of PROMPT as text, or an empty text."
-  (let ((added (einlass--words prompt :added)) (all (einlass--words prompt :permissions))
-        (audience (einlass--part prompt :audience)))
-    (concat (unless (string-empty-p all) (format "\n  permissions: %s" all))
-            (unless (member added (list "" all)) (format "\n  new: %s" added))
-            (unless (string-empty-p audience) (format "\n  readers of posts: %s" audience))
-            (when (seq-contains-p (plist-get prompt :includes) "refreshToken") "\n  lasting access"))))
-
-(defun einlass--grant (prompt)
-  "Return what the sign-in of PROMPT gives to the application, or an empty text."
-  (if (eq t (plist-get prompt :grantsAccess))
-      (format "%s may then use this account.%s\n" (einlass--application prompt) (einlass--rights prompt))
-    ""))
-
-(defun einlass--ask-access (prompt)
-  "Ask about the access of the application of PROMPT."
-  (list (if (y-or-n-p (format "%s wants to use your %s accounts.%s\nA no is remembered, C-g decides later.  Allow it? "
-                              (einlass--application prompt) (einlass--origin prompt) (einlass--rights prompt)))
-            "accept" "decline")))
+(defun einlass--lasts (prompt)
+  "Return whether PROMPT stays open during a sign-in.
+Such a prompt has a page, or a text of it to enter."
+  (let ((fields (einlass--element prompt :fields)))
+    (or (einlass--element prompt :page)
+        (and fields (not (cdr fields)) (equal (plist-get (car fields) :type) "text")
+             (not (einlass--element prompt :choices))))))
 
 (defun einlass--username (account)
   "Return the user name of ACCOUNT.
@@ -439,100 +411,81 @@ At a server of the person's own it has the server after an @."
           (when (plist-get account :displayName) (format " (%s)" (einlass--part account :displayName)))
           (unless (equal (plist-get account :health) "ok") (format " – %s" (einlass--part account :health)))))
 
-(defun einlass--choose (text accounts &optional other)
-  "Ask with TEXT for one of ACCOUNTS, or for the entry OTHER.
-Return the id of the account, or nil."
-  (let* ((labels (mapcar #'einlass--label accounts))
-         (choices (cl-mapcar (lambda (label account)
-                               (let ((id (plist-get account :account)))
-                                 (cons (if (< 1 (cl-count label labels :test #'equal)) (concat label " " id) label)
-                                       id)))
-                             labels accounts)))
-    (let ((chosen (completing-read text (append (mapcar #'car choices) other) nil t nil t
-                                   (or (caar choices) (car other)))))
-      (cdr (assoc chosen choices)))))
+(defun einlass--complete (text labels values &optional more)
+  "Ask with TEXT for one of LABELS, and return the one of VALUES at its place.
+The list MORE has labels without a value."
+  (let* ((count 0)
+         (rows (cl-mapcar (lambda (label value)
+                            (setq count (1+ count))
+                            (cons (if (< 1 (cl-count label labels :test #'equal)) (format "%s, %d" label count) label)
+                                  value))
+                          labels values)))
+    (cdr (assoc (completing-read text (append (mapcar #'car rows) more) nil t nil t (or (caar rows) (car more)))
+                rows))))
 
-(defun einlass--offered (prompt)
-  "Return the accounts of PROMPT, or all of its provider."
-  (if (eq t (plist-get prompt :more))
-      (einlass--all 'accounts.list :accounts (list :provider (plist-get prompt :provider)))
-    (append (plist-get prompt :accounts) nil)))
+(defun einlass--choose (text accounts)
+  "Ask with TEXT for one of ACCOUNTS, and return its id, or nil."
+  (einlass--complete text (mapcar #'einlass--label accounts)
+                     (mapcar (lambda (account) (plist-get account :account)) accounts)))
 
-(defun einlass--ask-account (prompt)
-  "Ask for one of the accounts of PROMPT."
-  (let ((account (einlass--choose
-                  (format "Account of %s for %s: " (einlass--origin prompt) (einlass--application prompt))
-                  (einlass--offered prompt))))
-    (if account (list "accept" :account account) (list "cancel"))))
+(defun einlass--heading (prompt)
+  "Return the words of PROMPT above its answers."
+  (mapconcat #'einlass--clean
+             `(,@(when (einlass--element prompt :warning) (list (einlass--element prompt :warning)))
+               ,(einlass--element prompt :title) ,@(einlass--element prompt :text))
+             "\n"))
 
-(defun einlass--ask-confirmation (prompt)
-  "Ask whether to use the only account of PROMPT."
-  (list (if (y-or-n-p (format "%s: continue as %s at %s? " (einlass--application prompt)
-                              (einlass--label (elt (plist-get prompt :accounts) 0)) (einlass--origin prompt)))
-            "accept" "cancel")))
+(defun einlass--button (prompt &rest actions)
+  "Return the first button of PROMPT with one of ACTIONS, in their order."
+  (seq-some (lambda (action)
+              (seq-find (lambda (button) (equal (plist-get button :action) action)) (einlass--element prompt :buttons)))
+            actions))
 
-(defun einlass--ask-replacement (prompt)
-  "Ask whether the sign-in of PROMPT belongs to a stored account."
-  (let ((account (einlass--choose (format "You signed in at %s.  Which account is it? " (einlass--origin prompt))
-                                  (einlass--offered prompt) '("A new account"))))
-    (cons "accept" (and account (list :account account)))))
+(defun einlass--question (prompt)
+  "Ask PROMPT in the minibuffer, and return the action and the members."
+  (cond ((einlass--element prompt :choices) (einlass--pick prompt))
+        ((einlass--element prompt :fields) (einlass--enter prompt))
+        (t (let ((accept (einlass--button prompt "accept")) (other (einlass--button prompt "decline" "cancel")))
+             (list (if (funcall (if (eq t (plist-get other :default)) #'yes-or-no-p #'y-or-n-p)
+                                (format "%s\nYes: %s, no: %s, C-g: cancel " (einlass--heading prompt)
+                                        (einlass--part accept :label) (einlass--part other :label)))
+                       "accept" (plist-get other :action)))))))
 
-(defun einlass--ask-passphrase (prompt)
-  "Ask for the passphrase of PROMPT."
-  (let ((text (read-passwd (format "%s%s for %s: " (if (eq t (plist-get prompt :again)) "This does not fit.  " "")
-                                   (pcase (plist-get prompt :purpose)
-                                     ("keySlot" "Passphrase of the account store")
-                                     ("export" "Passphrase for the new file") (_ "Passphrase of the file"))
-                                   (einlass--part prompt :path))
-                           (eq t (plist-get prompt :new)))))
-    (if (string-empty-p text) (list "cancel") (list "accept" :passphrase text))))
+(defun einlass--pick (prompt)
+  "Ask for one of the choices of PROMPT, or for its button that accepts."
+  (let* ((choices (einlass--element prompt :choices)) (accept (einlass--button prompt "accept"))
+         (label (lambda (choice)
+                  (concat (einlass--part choice :label)
+                          (when (plist-get choice :detail) (format " (%s)" (einlass--part choice :detail))))))
+         (answer (einlass--complete (concat (einlass--heading prompt) " ") (mapcar label choices)
+                                    (mapcar (lambda (choice) (plist-get choice :answer)) choices)
+                                    (when accept (list (einlass--part accept :label))))))
+    (if answer
+        (cons (plist-get answer :action)
+              (cl-loop for (member value) on answer by #'cddr
+                       unless (eq member :action) nconc (list member value)))
+      (einlass--enter prompt))))
 
-(defun einlass--ask-password (prompt)
-  "Ask for the user name and the password of PROMPT."
-  (let* ((notes (concat (when (eq t (plist-get prompt :again)) "The server refused that user name or password.\n")
-                        (when (eq :json-false (plist-get prompt :secure))
-                          "Others on the way can read the password.\n")
-                        (einlass--grant prompt)))
-         (known (plist-get prompt :username))
-         (server (einlass--part prompt :server))
-         (application (einlass--application prompt))
-         (name (or known (read-string (format "%s%s: user name at %s: " notes application server))))
-         (password (read-passwd (format "%s%s: password of %s at %s: " notes application (einlass--clean name) server))))
-    (if (or (string-empty-p name) (string-empty-p password))
-        (list "cancel")
-      `("accept" :password ,password
-        ,@(unless known (list :username name))
-        ,@(when (and (eq t (plist-get prompt :mayRemember)) (y-or-n-p "Remember the password? "))
-            (list :remember t))))))
+(defun einlass--enter (prompt)
+  "Ask for the fields of PROMPT."
+  (catch 'empty
+    (cons "accept"
+          (mapcan (lambda (field)
+                    (let ((value (einlass--read prompt field)))
+                      (when (equal value "") (throw 'empty (list "cancel")))
+                      (when value (list (intern (concat ":" (plist-get field :name))) value))))
+                  (einlass--element prompt :fields)))))
 
-(defun einlass--ask-trust (prompt)
-  "Ask whether to trust the certificate of PROMPT."
-  (let ((former (plist-get prompt :formerPublicKey)))
-    (list (if (yes-or-no-p
-               (concat
-                (format "The certificate of %s %s.\n" (einlass--part prompt :server)
-                        (pcase (plist-get prompt :fault)
-                          ("selfSigned" "is certified by itself alone")
-                          ("unknownAuthority" "comes from an unknown authority")
-                          ("expired" "has expired") ("notYetValid" "is not valid yet")
-                          ("otherHost" "belongs to another host") ('nil "is trusted")
-                          (_ "is not trusted")))
-                (when former
-                  (format "The server has another key than before, which was\n  %s\n" (einlass--clean former)))
-                (format "Its key is\n  %s\nvalid until %s.  Compare it with that of your server.  Trust it? "
-                        (einlass--part prompt :publicKey)
-                        (format-time-string "%F" (plist-get prompt :certificateEndsAt)))))
-              "accept" "cancel"))))
-
-(defun einlass--ask-text (prompt)
-  "Ask for the address or the number of PROMPT."
-  (let* ((number (equal (plist-get prompt :expects) "pin"))
-         ;; The text has a code in it, so no history keeps it.
-         (text (string-trim (read-from-minibuffer
-                             (if number "Number from the page: " "Address of the page that did not load: ")
-                             nil nil nil t))))
-    (unless (string-empty-p text)
-      (list "accept" (if (plist-get prompt :expects) :text :redirectURL) text))))
+(defun einlass--read (prompt field)
+  "Return the entry for FIELD of PROMPT; nil for a flag that is not set."
+  (let ((text (format "%s\n%s: " (einlass--heading prompt) (einlass--part field :label))))
+    (pcase (plist-get field :type)
+      ("flag" (y-or-n-p (format "%s? " (einlass--part field :label))))
+      ("secret" (read-passwd text (eq t (plist-get field :twice))))
+      ((guard (equal (plist-get field :name) "account"))
+       (einlass--choose text (einlass--all 'accounts.list :accounts (list :provider (plist-get prompt :provider)))))
+      ;; The text may have a code in it, so no history keeps it.
+      (_ (string-trim (read-from-minibuffer text nil nil nil t))))))
 
 ;;; The buffer of the sign-ins
 
@@ -550,38 +503,29 @@ Return the id of the account, or nil."
   (setq word-wrap t buffer-undo-list t)
   (add-hook 'kill-buffer-hook #'einlass--cancel-all nil t))
 
-(defun einlass--page-text (prompt)
-  "Insert the page of PROMPT."
-  (insert (format "Sign in at %s in your browser.\n\n" (propertize (einlass--part prompt :host) 'face 'bold)))
-  (insert "  " (einlass--part prompt :url) "\n\n"))
-
-(defun einlass--code-text (prompt)
-  "Insert the code of PROMPT."
-  (insert (format "Enter this code at %s:\n\n" (propertize (einlass--part prompt :verificationUri) 'face 'bold)))
-  (insert "    " (propertize (einlass--part prompt :userCode) 'face '(:weight bold :height 2.0)) "\n\n")
-  (insert (format "%s on this machine asks.  The code is good until %s.\n"
-                  (einlass--application prompt) (format-time-string "%H:%M" (plist-get prompt :expiresAt))))
-  (insert (format "Enter only a code that you see in your own %s.\n" (einlass--application prompt))))
-
-(defun einlass--paste-text (prompt)
-  "Insert how to answer PROMPT."
-  (when (eq t (plist-get prompt :again))
-    (insert "This does not fit.\n"))
-  (insert (if (equal (plist-get prompt :expects) "pin")
-              "The page shows a number.  Enter it here with `p'.\n"
-            "If the page does not load at the end, paste its address here with `p'.\n")))
+(defun einlass--draw-prompt (prompt)
+  "Insert the form of PROMPT, without its title."
+  (when-let ((page (einlass--element prompt :page)))
+    (insert "\n  " (einlass--part page :url) "\n\n"))
+  (when-let ((code (einlass--element prompt :code)))
+    (insert "    " (propertize (einlass--clean code) 'face '(:weight bold :height 2.0)) "\n\n"
+            (format-time-string "The code is good until %H:%M.\n" (plist-get prompt :expiresAt))))
+  (when-let ((warning (einlass--element prompt :warning)))
+    (insert (propertize (einlass--clean warning) 'face 'warning) "\n"))
+  (dolist (text (einlass--element prompt :text))
+    (insert (einlass--clean text) "\n")))
 
 (defun einlass--flow (prompt)
   "Return the id of the sign-in of PROMPT."
   (let ((flows (plist-get prompt :flows)))
     (if (seq-empty-p flows) (plist-get prompt :prompt) (elt flows 0))))
 
-(defun einlass--lasting (&optional member flow)
-  "Return each open prompt of a sign-in, or each one with MEMBER, or of FLOW."
+(defun einlass--lasting (&optional element flow)
+  "Return each open prompt of a sign-in, or each one with ELEMENT, or of FLOW."
   (when einlass--running
     (seq-filter (lambda (prompt)
-                  (and (assoc (plist-get prompt :kind) einlass--texts)
-                       (or (not member) (plist-get prompt member))
+                  (and (einlass--lasts prompt)
+                       (or (not element) (einlass--element prompt element))
                        (or (not flow) (equal flow (einlass--flow prompt)))))
                 (oref einlass--running prompts))))
 
@@ -592,18 +536,16 @@ Return the id of the account, or nil."
 
 (defun einlass--draw-flow (flow)
   "Insert the heading, the text and the keys of the sign-in FLOW."
-  (let* ((start (point)) (prompts (einlass--lasting nil flow)) (first (car prompts))
-         (host (seq-some (lambda (prompt) (plist-get prompt :host)) prompts)))
-    (insert (propertize (format "%s: sign in at %s" (einlass--application first) (einlass--origin first)) 'face 'bold)
-            (if host (format " (%s)" (einlass--clean host)) "") "\n\n")
+  (let ((start (point)) (prompts (einlass--lasting nil flow)))
     (dolist (prompt prompts)
-      (funcall (cdr (assoc (plist-get prompt :kind) einlass--texts)) prompt))
-    (insert (or (seq-find (lambda (text) (not (string-empty-p text))) (mapcar #'einlass--grant prompts)) "") "\n")
-    (pcase-dolist (`(,label ,command ,member) '(("o Open the page" einlass-open-page nil)
-                                                ("c Copy the code" einlass-copy :userCode)
-                                                ("p Paste the address or number" einlass-paste :expects)
-                                                ("k Cancel" einlass-cancel nil)))
-      (when (or (not member) (einlass--lasting member flow))
+      (insert (propertize (einlass--clean (einlass--element prompt :title)) 'face 'bold) "\n")
+      (einlass--draw-prompt prompt)
+      (insert "\n"))
+    (pcase-dolist (`(,label ,command ,element) '(("o Open the page" einlass-open-page :page)
+                                                 ("c Copy the code" einlass-copy :code)
+                                                 ("p Paste the address or number" einlass-paste :fields)
+                                                 ("k Cancel" einlass-cancel nil)))
+      (when (or (not element) (einlass--lasting element flow))
         (insert-text-button (format "[%s]" label)
                             'action (lambda (button) (goto-char button) (call-interactively command)))
         (insert "  ")))
@@ -639,33 +581,32 @@ NEW is a prompt that has just opened."
             (unless (or (minibufferp (window-buffer)) (not window))
               (select-window window)))
           (redisplay)
-          (when (equal (plist-get new :kind) "openURL")
+          (when (and (einlass--element new :page) (not (einlass--element new :code)))
             (einlass-open-page (einlass--flow new))))))))
 
 (defun einlass-open-page (&optional flow)
   "Open the page of the sign-in at point, or of FLOW, in the browser."
   (interactive)
   (let* ((flow (or flow (einlass--here)))
-         (page (or (car (einlass--lasting :url flow)) (car (einlass--lasting :verificationUri flow)))))
+         (prompt (car (einlass--lasting :page flow))))
     (condition-case problem
-        (browse-url (or (plist-get page :url) (plist-get page :verificationUriComplete)
-                        (plist-get page :verificationUri)))
+        (browse-url (or (plist-get prompt :verificationUriComplete)
+                        (plist-get (einlass--element prompt :page) :url)))
       (error (message "Open the page yourself: %s" (error-message-string problem))))))
 
 (defun einlass-copy ()
   "Copy the code of the sign-in at point."
   (interactive)
-  (when-let ((prompt (car (einlass--lasting :userCode (einlass--here)))))
-    (kill-new (einlass--part prompt :userCode))
+  (when-let ((prompt (car (einlass--lasting :code (einlass--here)))))
+    (kill-new (einlass--clean (einlass--element prompt :code)))
     (message "The code is in the clipboard")))
 
 (defun einlass-paste ()
   "Enter the address, or the number, on which the browser has ended."
   (interactive)
-  (let* ((flow (einlass--here))
-         (prompt (or (car (einlass--lasting :expects flow)) (car (einlass--lasting :returningTo flow)))))
+  (let ((prompt (car (last (einlass--lasting :fields (einlass--here))))))
     (cond (einlass--asking (user-error "Answer the question in the minibuffer first"))
-          (prompt (einlass--ask prompt #'einlass--ask-text)))))
+          (prompt (einlass--ask prompt #'einlass--enter)))))
 
 (defun einlass-cancel ()
   "Cancel the sign-in at point.  Elsewhere, cancel the running sign-ins."
@@ -909,9 +850,11 @@ that returns entries for `tabulated-list-mode'."
   "Return the entries of `einlass-access'."
   (mapcar (lambda (grant)
             (list (cons (plist-get grant :application) (plist-get grant :provider))
-                  (vector (einlass--application grant) (einlass--part grant :provider) (einlass--part grant :state)
+                  (vector (einlass--clean (or (plist-get grant :applicationTitle) (plist-get grant :application)))
+                          (einlass--part grant :provider) (einlass--part grant :state)
                           (if (plist-get grant :accounts) (format "%d" (length (plist-get grant :accounts))) "all")
-                          (string-trim (concat (einlass--words grant :permissions) " " (einlass--words grant :includes))))))
+                          (mapconcat #'einlass--clean
+                                     (append (plist-get grant :permissions) (plist-get grant :includes) nil) ", "))))
           (einlass--all 'access.list :grants)))
 
 ;;;###autoload (autoload 'einlass-access "einlass" nil t)

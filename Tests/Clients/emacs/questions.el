@@ -32,8 +32,31 @@
 (defmacro questions-to (prompt &rest answers)
   "Return the answer to PROMPT of a person who gives ANSWERS."
   `(car (questions-with ,answers
-          (let ((prompt (append ,prompt '(:prompt "p_1" :applicationTitle "Editor" :providerName "GitHub"))))
-            (einlass--ask prompt (cdr (assoc (plist-get prompt :kind) einlass--questions)))))))
+          (einlass--ask (append ,prompt '(:prompt "p_1")) #'einlass--question))))
+
+(defconst questions-prompts
+  (json-parse-string (getenv "PROMPTS") :object-type 'plist :false-object :json-false)
+  "The prompts of the kit, in each language.")
+
+(defun questions-of (kind)
+  "Return the prompts of KIND, one for each language."
+  (seq-filter (lambda (prompt) (equal (plist-get prompt :kind) kind)) questions-prompts))
+
+(defmacro questions-should (kind answer &rest answers)
+  "Check that the prompts of KIND get ANSWER of a person who gives ANSWERS.
+In ANSWERS stands PROMPT for the prompt."
+  `(let ((prompts (questions-of ,kind)))
+     (should (= (length prompts) 2))
+     (dolist (prompt prompts)
+       (should (equal (questions-to prompt ,@answers) ,answer))
+       (questions-with ,answers
+         (condition-case nil (einlass--question prompt) ((quit error)))
+         (dolist (text (cons (einlass--element prompt :title) (einlass--element prompt :text)))
+           (should (string-match-p (regexp-quote text) (car (last questions-asked)))))))))
+
+(defun questions-label (prompt list place)
+  "Return the label of the element of LIST of PROMPT at PLACE."
+  (plist-get (nth place (einlass--element prompt list)) :label))
 
 (defun questions-connection (&rest prompts)
   "Return a connection with PROMPTS and no process."
@@ -55,93 +78,86 @@
   "Return the text of the buffer of the sign-ins with PROMPTS."
   (questions-with-flows prompts (buffer-string)))
 
-(defconst questions-accounts
-  [(:account "a_1" :username "ada" :displayName "Ada" :health "ok") (:account "a_2" :username "ada" :displayName "Ada" :health "ok")
-   (:account "a_3" :username "grace" :health "reloginNeeded")])
-
 (ert-deftest access-is-allowed-denied-or-left-open ()
-  (let ((prompt '(:kind "grantAccess" :permissions ["email" "friends"] :added ["friends"] :includes ["refreshToken"])))
-    (should (equal (questions-to prompt :y-or-n t) '("accept")))
-    (should (equal (questions-to prompt :y-or-n nil) '("decline")))
-    (should (equal (questions-to prompt :y-or-n 'quit) '("cancel")))
+  (questions-should "grantAccess" '("accept") :y-or-n t)
+  (questions-should "grantAccess" '("decline") :y-or-n nil)
+  (questions-should "grantAccess" '("cancel") :y-or-n 'quit)
+  (dolist (prompt (questions-of "grantAccess"))
     (questions-with (:y-or-n t)
-      (einlass--ask-access (append prompt '(:application "editor" :providerName "GitHub")))
-      (dolist (word '("editor" "GitHub" "email, friends" "new: friends" "lasting access"))
-        (should (string-match-p word (car questions-asked)))))))
+      (einlass--question prompt)
+      (dolist (place '(0 1))
+        (should (string-match-p (regexp-quote (questions-label prompt :buttons place)) (car questions-asked)))))))
 
 (ert-deftest an-account-is-chosen-also-among-equal-names ()
-  (let ((prompt (list :kind "selectAccount" :accounts questions-accounts)))
-    (should (equal (questions-to prompt :choice "ada (Ada) a_2") '("accept" :account "a_2")))
-    (should (equal (questions-to prompt :choice "grace – reloginNeeded") '("accept" :account "a_3")))
-    (should (equal (questions-to prompt :choice nil) '("accept" :account "a_1")))
-    (should (equal (questions-to prompt :choice 'quit) '("cancel")))))
+  (let ((accounts '((:account "a_1" :username "ada" :health "ok") (:account "a_2" :username "ada" :health "ok")
+                    (:account "a_3" :username "grace" :health "reloginNeeded"))))
+    (questions-with (:choice "ada, 2") (should (equal (einlass--choose "" accounts) "a_2")))
+    (questions-with (:choice "grace – reloginNeeded") (should (equal (einlass--choose "" accounts) "a_3")))
+    (questions-with (:choice nil) (should (equal (einlass--choose "" accounts) "a_1"))))
+  (questions-should "selectAccount" '("accept" :account "a_ada") :choice nil)
+  (questions-should "selectAccount" '("cancel") :choice 'quit)
+  (let ((prompt (list :show (list :choices [(:label "ada" :answer (:action "accept" :account "a_1"))
+                                            (:label "ada" :answer (:action "accept" :account "a_2"))]))))
+    (should (equal (questions-to prompt :choice "ada, 2") '("accept" :account "a_2")))))
 
 (ert-deftest an-account-beyond-the-first-hundred-is-chosen ()
   (cl-letf (((symbol-function 'einlass--all)
              (lambda (method member params)
                (should (equal (list method member params) '(accounts.list :accounts (:provider "github"))))
                '((:account "a_101" :username "zoe" :health "ok")))))
-    (should (equal (questions-to (list :kind "selectAccount" :accounts questions-accounts :more t :provider "github") :choice "zoe")
-                   '("accept" :account "a_101")))))
+    (dolist (prompt (questions-of "selectAccount"))
+      (let ((more (questions-label prompt :buttons 0)) (chosen nil))
+        (cl-letf (((symbol-function 'einlass--complete)
+                   (lambda (_text labels _values &optional others)
+                     (push (list labels others) chosen)
+                     (unless others "a_101"))))
+          (should (equal (questions-to (append '(:provider "github") prompt)) '("accept" :account "a_101")))
+          (should (equal (cadr (cadr chosen)) (list more)))
+          (should (equal (caar chosen) '("zoe"))))))))
 
 (ert-deftest the-only-account-is-confirmed ()
-  (let ((prompt '(:kind "confirmAccount" :accounts [(:account "a_1" :username "ada" :health "ok")])))
-    (should (equal (questions-to prompt :y-or-n t) '("accept")))
-    (should (equal (questions-to prompt :y-or-n nil) '("cancel")))))
+  (questions-should "confirmAccount" '("accept") :y-or-n t)
+  (questions-should "confirmAccount" '("cancel") :y-or-n nil))
 
 (ert-deftest a-sign-in-belongs-to-an-account-or-to-a-new-one ()
-  (let ((prompt (list :kind "replaceAccount" :accounts questions-accounts)))
-    (should (equal (questions-to prompt :choice "grace – reloginNeeded") '("accept" :account "a_3")))
-    (should (equal (questions-to prompt :choice "A new account") '("accept")))
-    (should (equal (questions-to prompt :choice 'quit) '("cancel")))))
+  (questions-should "replaceAccount" '("accept" :account "a_ada") :choice "Ada Lovelace (ada)")
+  (questions-should "replaceAccount" '("accept") :choice (questions-label prompt :buttons 0))
+  (questions-should "replaceAccount" '("cancel") :choice 'quit))
 
 (ert-deftest a-passphrase-is-typed-twice-if-it-is-new ()
-  (should (equal (questions-to '(:kind "enterPassphrase" :purpose "export" :path "/f" :new t) :new-secret "hush")
-                 '("accept" :passphrase "hush")))
-  (should (equal (questions-to '(:kind "enterPassphrase" :purpose "keySlot" :path "/f") :secret "hush") '("accept" :passphrase "hush")))
-  (should (equal (questions-to '(:kind "enterPassphrase" :purpose "keySlot" :path "/f") :secret "") '("cancel"))))
+  (questions-should "enterPassphrase" '("accept" :passphrase "hush") :new-secret "hush")
+  (questions-should "enterPassphrase" '("cancel") :new-secret ""))
 
 (ert-deftest a-password-is-sent-with-what-the-prompt-wants ()
-  (let ((prompt '(:kind "enterPassword" :server "https://pbx.example")))
-    (should (equal (questions-to prompt :text "ada" :secret "hush") '("accept" :password "hush" :username "ada")))
-    (should (equal (questions-to prompt :text "ada" :secret "") '("cancel")))
-    (should (equal (questions-to (append prompt '(:username "ada")) :secret "hush") '("accept" :password "hush")))
-    (should (equal (questions-to (append prompt '(:username "ada" :mayRemember t)) :secret "hush" :y-or-n t)
-                   '("accept" :password "hush" :remember t)))
-    (should (equal (questions-to (append prompt '(:username "ada" :mayRemember t)) :secret "hush" :y-or-n nil)
-                   '("accept" :password "hush")))
-    (questions-with (:secret "hush")
-      (einlass--ask-password (append prompt '(:username "ada" :secure :json-false :again t)))
-      (should (string-match-p "refused" (car questions-asked)))
-      (should (string-match-p "Others on the way" (car questions-asked)))
-      (should-not (string-match-p "may then use" (car questions-asked))))))
+  (questions-should "enterPassword" '("accept" :username "ada" :password "hush" :remember t) :text "ada" :secret "hush" :y-or-n t)
+  (questions-should "enterPassword" '("accept" :username "ada" :password "hush") :text "ada" :secret "hush" :y-or-n nil)
+  (questions-should "enterPassword" '("cancel") :text "ada" :secret "")
+  (dolist (prompt (questions-of "enterPassword"))
+    (questions-with (:text "ada" :secret "hush" :y-or-n nil)
+      (einlass--question prompt)
+      (dolist (text (last questions-asked 2))
+        (should (string-prefix-p (einlass--element prompt :warning) text))))))
 
-(ert-deftest a-sign-in-shows-who-asks-and-what-it-gives ()
-  (let ((members '(:application "editor" :server "https://pbx.example" :grantsAccess t :permissions ["email" "fr\niends"]
-                   :audience "friends")))
-    (questions-with (:text "ada" :secret "hush")
-      (einlass--ask-password members)
-      (should (equal (length questions-asked) 2))
-      (dolist (text questions-asked)
-        (dolist (words '("editor may then use" "permissions: email, fr iends" "readers of posts: friends" "editor: .*pbx.example"))
-          (should (string-match-p words text)))))
-    (dolist (kind (mapcar #'car einlass--texts))
-      (let ((text (questions-drawn (append (list :prompt "p_1" :flows ["f_1"] :kind kind :expiresAt 0) members))))
-        (should (string-match-p "editor may then use this account.\n  permissions: email, fr iends\n" text))
-        (should (string-match-p "readers of posts: friends" text)))
-      (should-not (string-match-p "may then use" (questions-drawn (list :prompt "p_1" :kind kind :application "e" :expiresAt 0)))))))
+(ert-deftest a-sign-in-shows-its-form ()
+  (dolist (kind '("openURL" "deviceCode" "enterVerifier"))
+    (dolist (prompt (questions-of kind))
+      (let ((text (questions-drawn (append '(:prompt "p_1" :flows ["f_1"] :expiresAt 0) prompt))))
+        (dolist (part `(,(einlass--element prompt :title) ,@(einlass--element prompt :text)
+                        ,@(delq nil (list (einlass--element prompt :code) (einlass--element prompt :warning)
+                                          (plist-get (einlass--element prompt :page) :url)))))
+          (should (string-match-p (regexp-quote part) text)))))))
 
 (defconst questions-flows
-  '((:prompt "p_1" :flows ["f_1"] :kind "deviceCode" :application "one" :providerName "GitHub" :host "github.com"
-     :verificationUri "https://github.com/device" :userCode "AAAA" :expiresAt 0)
-    (:prompt "p_2" :flows ["f_2"] :kind "deviceCode" :application "two" :providerName "GitHub" :host "github.com"
-     :verificationUri "https://github.com/device" :userCode "BBBB" :expiresAt 0)
-    (:prompt "p_3" :flows ["f_1"] :kind "enterVerifier" :application "one" :providerName "GitHub" :expects "pin")))
+  '((:prompt "p_1" :flows ["f_1"] :expiresAt 0
+     :show (:title "one:" :page (:url "https://github.com/device") :code "AAAA"))
+    (:prompt "p_2" :flows ["f_2"] :expiresAt 0
+     :show (:title "two:" :page (:url "https://github.com/device") :code "BBBB"))
+    (:prompt "p_3" :flows ["f_1"] :show (:title "The number?" :fields [(:name "text" :label "Number" :type "text")]))))
 
 (ert-deftest each-sign-in-has-its-heading-its-code-and-its-keys ()
-  (should (string-match-p (concat "\\`one: sign in at GitHub (github.com)\n\\(.*\n\\)*    AAAA\n\\(.*\n\\)*The page shows.*\n\n"
+  (should (string-match-p (concat "\\`one:\n\\(.*\n\\)*    AAAA\n\\(.*\n\\)*The number.*\n\n"
                                   "\\[o.*\\[c.*\\[p.*\\[k Cancel\\]  \n\n"
-                                  "two: sign in at GitHub (github.com)\n\\(.*\n\\)*    BBBB\n\\(.*\n\\)*\\[o.*\\[c.*\\] +\\[k Cancel\\]  \n\\'")
+                                  "two:\n\\(.*\n\\)*    BBBB\n\\(.*\n\\)*\\[o.*\\[c.*\\] +\\[k Cancel\\]  \n\\'")
                           (apply #'questions-drawn questions-flows))))
 
 (ert-deftest the-keys-are-for-the-sign-in-at-point ()
@@ -230,20 +246,12 @@
                  '(nil (services.resolve credentials.reject) nil))))
 
 (ert-deftest a-certificate-is-trusted-after-a-long-yes ()
-  (let ((prompt '(:kind "trustCertificate" :server "https://pbx.example" :publicKey "sha256//new" :formerPublicKey "sha256//old"
-                  :certificateEndsAt 1893456000)))
-    (should (equal (questions-to prompt :yes-or-no t) '("accept")))
-    (should (equal (questions-to prompt :yes-or-no nil) '("cancel")))
-    (questions-with (:yes-or-no t)
-      (einlass--ask-trust prompt)
-      (dolist (word '("pbx.example" "sha256//new" "sha256//old" "another key"))
-        (should (string-match-p word (car questions-asked)))))))
+  (questions-should "trustCertificate" '("accept") :yes-or-no t)
+  (questions-should "trustCertificate" '("cancel") :yes-or-no nil))
 
 (ert-deftest the-address-or-the-number-is-pasted ()
-  (dolist (case '((:expects "pin" :text) (:expects "redirectURL" :text) (:returningTo "app:/back" :redirectURL)))
-    (pcase-let ((`(,member ,value ,sent) case))
-      (should (equal (questions-with (:text " 123 ") (einlass--ask (list :prompt "p_1" member value) #'einlass--ask-text))
-                     `(("accept" ,sent "123")))))))
+  (questions-should "enterVerifier" '("accept" :text "123") :text " 123 ")
+  (questions-should "openURL" '("accept" :redirectURL "123") :text " 123 "))
 
 (ert-deftest text-of-others-changes-nothing-beside-it ()
   (should (equal (einlass--clean "a\nb\e[2J\u202ec") "a b [2J c")))
@@ -256,7 +264,7 @@
     (should-not (oref connection prompts))))
 
 (ert-deftest questions-come-one-after-the-other-and-a-closed-one-not-at-all ()
-  (let* ((prompts (mapcar (lambda (id) (list :prompt id :kind "grantAccess" :application id)) '("p_1" "p_2" "p_3")))
+  (let* ((prompts (mapcar (lambda (id) (list :prompt id :show (list :title id))) '("p_1" "p_2" "p_3")))
          (connection (apply #'questions-connection prompts)))
     (questions-with (:y-or-n t)
       (mapc #'einlass--show prompts)
