@@ -4,7 +4,8 @@ internal import EinlassJSON
 ///
 ///     "scopeNames": {"mail": ["https://mail.example.com/"]}
 ///
-/// A request may name such a list in the place of its scopes.
+/// A request may name such a list in the place of its scopes. An empty list stands for the usual
+/// scopes, because they suffice for that use.
 public struct ScopeNames: Sendable, Equatable {
   /// The scopes of one name.
   public struct List: Sendable, Equatable {
@@ -26,10 +27,10 @@ public struct ScopeNames: Sendable, Equatable {
       guard (1...64).contains(member.name.utf8.count), member.name.utf8.allSatisfy(isNameCharacter)
       else { throw reader.fault(member.name, "Expected a name of the characters a-z, 0-9 and -.") }
       let scopes = try reader.strings(member.name)
-      guard (1...64).contains(scopes.count), scopes.allSatisfy(isIdentifier) else {
+      guard scopes.count <= 64, scopes.allSatisfy(isIdentifier) else {
         throw reader.fault(
           member.name,
-          "Expected 1 to 64 texts of at most 256 bytes without control characters.")
+          "Expected at most 64 texts of at most 256 bytes without control characters.")
       }
       lists.append(List(name: member.name, scopes: scopes))
     }

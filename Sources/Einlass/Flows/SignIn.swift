@@ -61,11 +61,15 @@ struct SignIn {
     throw .noWayIn(provider, kind, skipped, missing: missing)
   }
 
-  /// Adds the scopes that were granted to the account for the resource, because the new token takes
-  /// the place of the former one. A step-up without an account is about the only account with a
-  /// token for the resource.
+  /// Adds the scopes that were granted to the account, because the new token takes the place of the
+  /// former one: for the resource, or beside a name of `scopeNames`. A step-up without an account is
+  /// about the only account with a token for the resource.
   mutating func keepGrantedScopes() throws(Problem) {
-    guard let resource = request.resource, request.scopes == nil else { return }
+    guard let resource = request.resource else {
+      request.scopes = try scopesBesideNames()
+      return
+    }
+    guard request.scopes == nil else { return }
     var id = request.account
     if id == nil, request.isStepUp { id = try onlyHolder(of: resource) }
     guard let id else { return }
@@ -127,7 +131,7 @@ struct SignIn {
   }
 
   /// Returns the credential that the sign-in replaces.
-  private func formerCredential(of id: Account.ID) throws(Problem) -> StoredCredential? {
+  func formerCredential(of id: Account.ID) throws(Problem) -> StoredCredential? {
     try store.credentials(id).stored(under: registration, for: request.resource)
   }
 

@@ -180,6 +180,13 @@ struct DescriptorMemberTests {
     #expect(names.lists.map(\.name) == ["mail", "all"])
   }
 
+  @Test func `An empty list stands for no scope but the usual ones`() throws {
+    let scopes = repeatElement("\"x\"", count: 64).joined(separator: ",")
+    let names = try Self.scopeNames("{\"git\":[],\"all\":[\(scopes)]}")
+    #expect(names.isUsed(in: ["git"]) && names.replaced(in: ["git", "email"]) == ["email"])
+    #expect(names.replaced(in: ["all"]) == ["x"])
+  }
+
   @Test func `Another server of the same kind has the same names`() throws {
     let moved = try ProviderCatalog.builtIn.relocated(origins: [
       "https://oauth2.googleapis.com": "https://a.example"
@@ -188,10 +195,11 @@ struct DescriptorMemberTests {
   }
 
   @Test(arguments: [
-    ("[]", ""), ("{}", ""), (#"{"a:b":["x"]}"#, "/a:b"), (#"{"mail":[]}"#, "/mail"),
-    (#"{"mail":"x"}"#, "/mail"), (#"{"mail":["x\ty"]}"#, "/mail"), (#"{"mail":[""]}"#, "/mail/0"),
+    ("[]", ""), ("{}", ""), (#"{"a:b":["x"]}"#, "/a:b"), (#"{"mail":"x"}"#, "/mail"),
+    (#"{"mail":["x\ty"]}"#, "/mail"), (#"{"mail":[""]}"#, "/mail/0"),
+    ("{\"mail\":[\(repeatElement("\"x\"", count: 65).joined(separator: ","))]}", "/mail"),
   ])
-  func `A name without scopes, and one in the form of a scope, is refused`(
+  func `A name of something else than up to 64 scopes, and one in the form of a scope, is refused`(
     json: String, pointer: String
   ) throws {
     let fault = try #require(throws: ProviderCatalog.Fault.self) { try Self.scopeNames(json) }

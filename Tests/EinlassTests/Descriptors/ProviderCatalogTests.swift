@@ -89,6 +89,10 @@ struct ProviderCatalogTests {
       #expect(try WebAddress.parse(provider.setup.documentation).scheme == .https)
       #expect(try WebAddress.parse(#require(provider.homepage)).scheme == .https)
       #expect(provider.setup.notes?.isEmpty == false, "\(provider.id)")
+      // A host with a user name is one of git.
+      let isHostOfGit = provider.hosts.contains { $0.username != nil }
+      let names = provider.scopeNames.lists.map(\.name)
+      #expect(names.contains("git") == isHostOfGit, "\(provider.id)")
       for flow in provider.flows {
         #expect(!provider.origins(of: flow).isEmpty)
         guard case .systemToken(let words) = flow else { continue }

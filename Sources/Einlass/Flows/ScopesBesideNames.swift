@@ -1,0 +1,11 @@
+extension SignIn {
+  /// Returns the scopes of the request and, with a name of `scopeNames` among them, those that the
+  /// account has already, because a name adds scopes.
+  func scopesBesideNames() throws(Problem) -> [String]? {
+    guard let id = request.account, let scopes = request.scopes,
+      provider.scopeNames.isUsed(in: scopes),
+      case .oauth2(let token)? = try formerCredential(of: id)?.credential
+    else { return request.scopes }
+    return (scopes + token.scopes).withoutRepetitions
+  }
+}
