@@ -41,6 +41,8 @@ extension StoreChange.Kind {
         return
       }
       before.lastUsedAt = after.lastUsedAt
+      // A new credential is a change of its own.
+      before.scopes = after.scopes
       before.isEmailVerified = after.isEmailVerified
       before.reportedBy = after.reportedBy
       if before == after { return nil }

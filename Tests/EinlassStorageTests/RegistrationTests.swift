@@ -199,6 +199,41 @@ struct RegistrationTests {
     #expect(try test.next.snapshot(.usual).accounts[0].resources == [])
   }
 
+  @Test(arguments: Kind.allCases)
+  func `An account has the scopes of its newest credential without a resource`(_ kind: Kind) throws
+  {
+    func credential(_ scopes: [String], clientID: String = "APP", resource: String? = nil)
+      -> StoredCredential
+    {
+      var stored = StoredCredential.oauth2Example("t", clientID: clientID, resource: resource)
+      if case .oauth2(var token) = stored.credential {
+        token.scopes = scopes
+        stored.credential = .oauth2(token)
+      }
+      return stored
+    }
+    let test = try Case(kind)
+    var new = AccountStore.NewAccount.example("ada", subject: "1", replacesExisting: true)
+    new.credentials = [
+      credential(["z"], clientID: "APP2"), credential(["a", "b\nc"]),
+      credential(["photos"], resource: "https://a.example/mcp"),
+    ]
+    let id = try test.store.add(new, .usual).account.id
+    func scopes() throws -> [String] { try test.next.snapshot(.usual).accounts[0].scopes }
+    let written = try scopes()
+    #expect(written.first == "a" && written.count == 2)
+    let own = try test.next.credentials(id).filter { $0.resource == nil }
+    let settlement = AccountStore.Settlement(
+      basis: own.filter { $0.place == credential([]).place }, credential: credential(["less"]))
+    #expect(try test.store.settle(id, settlement) != nil)
+    #expect(try scopes() == ["less"])
+    new.credentials = [credential([])]
+    _ = try test.store.add(new, .usual)
+    #expect(try scopes() == [])
+    _ = try test.store.forgetCredentials(id)
+    #expect(try scopes() == [])
+  }
+
   @Test func `A token is not moved to another resource by an edit`() throws {
     let home = try StoreHome()
     var new = AccountStore.NewAccount.example()

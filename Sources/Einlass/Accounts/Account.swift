@@ -47,6 +47,8 @@ public struct Account: Sendable, Equatable {
   public var preferredBy: [String]
   /// The protected resources with a credential of their own. RFC 8707.
   public var resources: [String] = []
+  /// The scopes of its newest credential without a resource; empty if they are not known.
+  public var scopes: [String] = []
   /// The refusals of its credentials by services, ended ones included.
   public var serviceRefusals: [ServiceRefusal] = []
   /// The protected resources whose credential was refused and has no refresh token; empty for none

@@ -151,6 +151,9 @@ let components: [String: Schema] = [
       .required("signedIn", .boolean, "Whether a credential is stored."),
       .required("preferred", .boolean, "Whether this application prefers it."),
       .optional(
+        "scopes", .array(.string(maxBytes: nil), max: nil),
+        "The scopes of its newest token, if they are known."),
+      .optional(
         "resources", .array(.string(maxBytes: nil), max: nil),
         "The protected resources that it has credentials for."),
       .optional(

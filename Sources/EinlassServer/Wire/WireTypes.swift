@@ -18,6 +18,7 @@ extension JSONValue {
         "health": .string(account.health.rawValue),
         "signedIn": .bool(account.isSignedIn),
         "preferred": .bool(account.preferredBy.contains { sameBytes($0, application) }),
+        "scopes": account.scopes.isEmpty ? nil : JSONValue(account.scopes),
         "resources": account.resources.isEmpty ? nil : JSONValue(account.resources),
         "addedAt": JSONValue(account.addedAt),
       ]))

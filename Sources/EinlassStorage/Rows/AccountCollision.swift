@@ -116,6 +116,7 @@ extension Account {
     after.position = position
     after.preferredBy = preferredBy
     after.resources = resources
+    after.scopes = scopes
     after.serviceRefusals = serviceRefusals
     after.refusedResources = refusedResources
     return after

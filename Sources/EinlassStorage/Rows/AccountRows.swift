@@ -10,7 +10,9 @@ extension Database {
       EXISTS (SELECT 1 FROM credential WHERE credential.account = account.id AND resource <> ''),
       email_verified, reported,
       EXISTS (SELECT 1 FROM service_refusal WHERE service_refusal.account = account.id),
-      EXISTS (SELECT 1 FROM credential WHERE credential.account = account.id AND refused <> 0)
+      EXISTS (SELECT 1 FROM credential WHERE credential.account = account.id AND refused <> 0),
+      (SELECT scopes FROM credential WHERE credential.account = account.id AND resource = ''
+        ORDER BY generation DESC LIMIT 1)
     FROM account
     """
   }
@@ -186,6 +188,7 @@ extension Database {
       lastUsedAt: try row.optionalInteger(10), position: try row.integer(11))
     account.isEmailVerified = try row.integer(14) != 0
     account.reportedBy = try row.integer(15)
+    account.scopes = try row.optionalText(18).map(TextList.items) ?? []
     return account
   }
 }

@@ -252,6 +252,7 @@ private struct Memory {
     let before = snapshot.accounts[index]
     snapshot.accounts[index].isSignedIn = false
     snapshot.accounts[index].resources = []
+    snapshot.accounts[index].scopes = []
     snapshot.accounts[index].serviceRefusals = []
     snapshot.accounts[index].refusedResources = []
     credentials[before.position] = nil
@@ -332,6 +333,12 @@ private struct Memory {
     credentials[snapshot.accounts[index].position] = all
     snapshot.accounts[index].isSignedIn = !all.isEmpty
     snapshot.accounts[index].resources = all.compactMap(\.resource).sorted()
+    snapshot.accounts[index].scopes =
+      if case .oauth2(let token)? = all.last(where: { $0.resource == nil })?.credential {
+        token.scopes
+      } else {
+        []
+      }
     let refused = all.filter { stored in
       guard case .oauth2(let token) = stored.credential else { return stored.isRefused }
       return stored.isRefused && token.refreshToken == nil

@@ -28,6 +28,7 @@ class Account(AccountAlways, total=False):
     subject: str
     email: str
     avatar: str
+    scopes: List[str]
     resources: List[str]
     refusals: List[AccountRefusals]
 

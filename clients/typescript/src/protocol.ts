@@ -33,6 +33,8 @@ export interface Account {
   signedIn: boolean;
   /** Whether this application prefers it. */
   preferred: boolean;
+  /** The scopes of its newest token, if they are known. */
+  scopes?: string[];
   /** The protected resources that it has credentials for. */
   resources?: string[];
   /** Only of accounts.list: the credentials that are not returned, for a service or, without an address, at all. */
