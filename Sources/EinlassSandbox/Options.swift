@@ -63,10 +63,11 @@ struct Options: Equatable, Sendable {
     providers with an address of their own, config is a configuration for `einlass --config`, accounts
     are parameters for accounts.add. It runs until SIGTERM or SIGINT.
 
-    To sign in with einlassctl, and to clone the repository of the simulated GitHub:
+    To sign in with einlassctl, and to clone the repository of the simulated GitHub, which takes pushes
+    too. Like GitHub it asks for the scopes of git:
 
       einlass-sandbox --config-file ~/.config/einlass/config.json >sandbox.json &
-      einlassctl sign-in github --flow deviceCode
+      einlassctl sign-in github --flow deviceCode --scope git
       einlassctl setup git
       git clone "$(jq -r .addresses.github sandbox.json)/ada/hello.git"
 
@@ -80,7 +81,7 @@ struct Options: Equatable, Sendable {
     Control address:
       GET, PUT /state   the whole state; PATCH /state changes it by a JSON merge patch (RFC 7396)
       GET, DELETE /log  the requests to the providers, with the checks made: {"requests": [...]}
-      POST /reset       return to the initial state, with an empty log
+      POST /reset       return to the initial state, with an empty log and without the pushes
 
     People: each OAuth 2.0 provider has ada and grace with a verified address, and alan and emmy with
     one that is not verified. The provider's behaviour.user names the one at the browser. Another

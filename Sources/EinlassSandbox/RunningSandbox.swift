@@ -6,6 +6,7 @@ import Glibc
 /// address.
 struct RunningSandbox: Sendable {
   private let sandbox: Sandbox
+  private let repositories = GitRepositories()
   private let providers: Listener
   private let ownAddresses: [(name: String, listener: Listener)]
   private let control: Listener
@@ -17,7 +18,7 @@ struct RunningSandbox: Sendable {
     port: UInt16 = 0, controlPort: UInt16 = 0, state: JSONValue = DemoState.whole,
     owners: [any Provider] = Providers.all, clock: @escaping @Sendable () -> Int64
   ) throws {
-    let sandbox = Sandbox(state: state, clock: clock)
+    let sandbox = Sandbox(state: state, repositories: repositories, clock: clock)
     self.sandbox = sandbox
     self.state = state
     providers = try Listener(port: port, bodyLimit: 1 << 20) { await sandbox.answer($0) }
@@ -34,6 +35,7 @@ struct RunningSandbox: Sendable {
   func run() async throws {
     // Otherwise a disconnected client would end the process.
     signal(SIGPIPE, SIG_IGN)
+    defer { repositories.remove() }
     // A single pool, because each pool takes a thread.
     let pool = SocketPool.make()
     try await pool.prepare()

@@ -103,6 +103,10 @@ class House:
         address = self.ready["control"].rstrip("/") + "/state"
         urllib.request.urlopen(urllib.request.Request(address, json.dumps(state).encode(), method="PATCH")).close()
 
+    def reset(self):
+        """Returns the sandbox to its initial state."""
+        urllib.request.urlopen(urllib.request.Request(self.ready["control"].rstrip("/") + "/reset", b"", method="POST")).close()
+
     def state(self):
         with urllib.request.urlopen(self.ready["control"].rstrip("/") + "/state") as answer:
             return json.load(answer)

@@ -9,9 +9,11 @@ actor Sandbox {
   private let clock: @Sendable () -> Int64
 
   /// Creates a sandbox with this state. `clock` returns seconds since 1970.
-  init(state: JSONValue, clock: @escaping @Sendable () -> Int64) {
+  init(
+    state: JSONValue, repositories: GitRepositories, clock: @escaping @Sendable () -> Int64
+  ) {
     initialState = state
-    world = World(state: state)
+    world = World(state: state, repositories: repositories)
     self.clock = clock
   }
 
@@ -32,6 +34,7 @@ actor Sandbox {
   }
 
   func control(_ request: Request) -> Answer {
-    Control.answer(request, state: &world.state, log: &log, initialState: initialState)
+    if request.path == "/reset", request.method == "POST" { world.repositories.remove() }
+    return Control.answer(request, state: &world.state, log: &log, initialState: initialState)
   }
 }

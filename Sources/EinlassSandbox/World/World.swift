@@ -7,6 +7,8 @@ struct World: Sendable {
   var state: JSONValue
   /// Seconds since 1970, by the machine's clock.
   var machineTime: Int64 = 0
+  /// The pushes to them are no part of the state.
+  var repositories = GitRepositories()
   /// The checks of this request, for the log.
   var checks: [JSONValue] = []
 

@@ -106,7 +106,7 @@ extension OAuth2Provider {
       throw Denial("invalid_scope", "There is no scope \(unknown).")
     }
     world.note("state", asked.parameters["state"] != nil)
-    return scopes
+    return behaviour.grants ?? scopes
   }
 
   /// Returns the person's decision, or `nil` if the page has to be shown.

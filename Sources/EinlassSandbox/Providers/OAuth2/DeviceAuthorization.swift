@@ -17,7 +17,7 @@ extension OAuth2Provider {
     let userCode = Self.userCode(world.randomText(8))
     world.state[at: name, "devices", code] = [
       "userCode": .string(userCode), "application": .string(application.id),
-      "scopes": JSONValue(scopes), "decision": "pending",
+      "scopes": JSONValue(behaviour.grants ?? scopes), "decision": "pending",
       "expiresAt": JSONValue(world.now + behaviour.deviceSeconds),
       "intervalSeconds": JSONValue(behaviour.intervalSeconds),
     ]

@@ -21,7 +21,8 @@ struct OAuth2Behaviour: Sendable {
     ("tokenMethods", .texts), ("takesQuery", .flag), ("tokenType", .text),
     ("applicationHeader", .text), ("userinfoScope", .text), ("deviceDenial", .text),
     ("requiresPush", .flag), ("takesAssertions", .flag), ("idTokenAudience", .text),
-    ("revocation", .word(["proven", "open", "bearer"])),
+    ("revocation", .word(["proven", "open", "bearer"])), ("grants", .texts),
+    ("repository", RepositoryRights.shape),
   ])
 
   /// An issuer that differs from the provider's address.
@@ -77,6 +78,9 @@ struct OAuth2Behaviour: Sendable {
   var tellsCompleteAddress: Bool { json["tellsCompleteAddress"]?.bool ?? true }
   /// The supported scopes; `nil` for any.
   var scopes: [String]? { json["scopes"].map(\.strings) }
+  /// The scopes of all tokens, whatever a request asks for; `nil` for the requested ones.
+  var grants: [String]? { json["grants"].map(\.strings) }
+  var repository: RepositoryRights { RepositoryRights(json: json["repository"]) }
   var scopeSeparator: Character { json["scopeSeparator"]?.string?.first ?? " " }
   /// The id of the signing key; `nil` for the first key.
   var signingKey: String? { json["signingKey"]?.string }

@@ -28,11 +28,14 @@ extension OAuth2Provider {
     "bitbucket", origins: ["https://bitbucket.org", "https://api.bitbucket.org"],
     endpoints: [
       "authorization": "/site/oauth2/authorize", "token": "/site/oauth2/access_token",
-      "userinfo": "/2.0/user", "emails": "/2.0/user/emails",
+      "userinfo": "/2.0/user", "emails": "/2.0/user/emails", "repository": "/ada/hello.git",
     ],
     behaviour: [
       "pkce": "unknown", "namesIssuer": false, "accessSeconds": 7200, "refresh": "reusable",
-      "tokenType": "bearer",
+      "tokenType": "bearer", "grants": ["account", "email", "repository:write"],
+      "repository": [
+        "read": ["repository", "repository:write"], "write": ["repository:write"],
+      ],
     ],
     person: [
       "uuid": "{id}", "username": "{username}", "display_name": "{name}",
@@ -88,11 +91,20 @@ extension OAuth2Provider {
       "email_verified": "{emailVerified}", "profile_photo_url": "{avatar}",
     ])
 
+  /// Each token has all rights of its person.
   private static let forgejo = giteaServer("forgejo", at: "https://codeberg.org")
-  private static let gitea = giteaServer("gitea", at: "https://gitea.com")
+  /// A token has all rights of its person unless it has a scope of the server's own.
+  private static let gitea = giteaServer(
+    "gitea", at: "https://gitea.com",
+    repository: [
+      "read": ["read:repository", "write:repository"], "write": ["write:repository"],
+      "unlimited": ["openid", "profile", "email", "groups"],
+    ])
 
   /// A server of Gitea, or of Forgejo, which has the same endpoints.
-  private static func giteaServer(_ name: String, at origin: String) -> OAuth2Provider {
+  private static func giteaServer(
+    _ name: String, at origin: String, repository: JSONValue = [:]
+  ) -> OAuth2Provider {
     OAuth2Provider(
       name, origins: [origin],
       endpoints: [
@@ -102,6 +114,7 @@ extension OAuth2Provider {
       ],
       behaviour: [
         "pkce": "optional", "namesIssuer": false, "basic": "plain", "tokenType": "bearer",
+        "repository": repository,
       ], applications: ["demo-\(name)": ["name": "Demo", "redirects": webRedirects]], more: rsaKey)
   }
 
@@ -121,6 +134,10 @@ extension OAuth2Provider {
       "refreshSeconds": 15_897_600, "scopeSeparator": ",", "tokenType": "bearer",
       "authentication": ["client_secret_post", "client_secret_basic", "none"],
       "tellsCompleteAddress": false,
+      // A repository that a token may not see does not exist for it.
+      "repository": [
+        "read": ["repo"], "write": ["repo"], "workflows": ["workflow"], "hides": true,
+      ],
     ],
     person: [
       "id": "{#id}", "login": "{username}", "name": "{name}", "email": .null,
@@ -140,8 +157,14 @@ extension OAuth2Provider {
       "introspection": "/oauth/introspect", "userinfo": "/api/v4/user",
       "device": "/oauth/authorize_device", "verification": "/oauth/device",
       "keys": "/oauth/discovery/keys", "openIDMetadata": "/.well-known/openid-configuration",
+      "repository": "/ada/hello.git",
     ],
-    behaviour: ["pkce": "optional", "namesIssuer": false, "accessSeconds": 7200],
+    behaviour: [
+      "pkce": "optional", "namesIssuer": false, "accessSeconds": 7200,
+      "repository": [
+        "read": ["read_repository", "write_repository"], "write": ["write_repository"],
+      ],
+    ],
     person: [
       "id": "{#id}", "username": "{username}", "name": "{name}", "email": "{email}",
       "avatar_url": "{avatar}",
