@@ -19,6 +19,14 @@ def test_accounts_are_added_listed_renamed_and_removed(store):
     assert run("accounts", *store)[1] == "No accounts. Sign in: einlassctl sign-in; or add one: einlassctl accounts add\n"
 
 
+def test_an_account_without_known_scopes_is_shown_as_such(store):
+    add(store, "ada")
+    code, output, errors = run("accounts", "show", "ada", *store)
+    assert (code, errors) == (0, "") and re.search(r"^account +twitter/ada$", output, re.M), output
+    assert re.search(r"^scopes +not known$", output, re.M) and "lacks" not in output, output
+    assert json.loads(run("accounts", "show", "ada", "--json", *store)[1])["username"] == "ada"
+
+
 def test_access_is_set_listed_and_reset(store):
     code, output, errors = run("access", "set", "neovim", "facebook", "granted", "--permission", "email", *store)
     assert (code, output, errors) == (0, "neovim may use facebook accounts.\n", "")

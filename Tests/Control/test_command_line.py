@@ -10,7 +10,7 @@ from terminal import PATIENCE, Terminal
 
 
 @pytest.mark.parametrize("arguments, missing", [
-    (["accounts", "remove"], "ACCOUNT"), (["accounts", "rename"], "ACCOUNT"), (["accounts", "rename", "ada"], "NAME"),
+    (["accounts", "remove"], "ACCOUNT"), (["accounts", "show"], "ACCOUNT"), (["accounts", "rename"], "ACCOUNT"), (["accounts", "rename", "ada"], "NAME"),
     (["accounts", "add"], "FILE"), (["access", "set"], "APPLICATION"), (["access", "set", "x"], "PROVIDER"),
     (["access", "set", "x", "twitter"], "STATE"), (["access", "reset", "x"], "PROVIDER"),
     (["accounts", "remove", "ada"], "--yes"), (["store", "backup"], "PATH"), (["accounts", "export"], "PATH"),

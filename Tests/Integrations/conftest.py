@@ -24,8 +24,8 @@ def house(tmp_path, ready):
 
 @pytest.fixture
 def signed_in(house):
-    """The house, with an account of gitlab."""
-    house.sign_in("gitlab")
+    """The house, with an account of gitlab whose token has the scopes of git."""
+    house.sign_in("gitlab", "--scope", "git")
     return house
 
 

@@ -211,7 +211,7 @@ trap 'kill $(jobs -p)' EXIT
 cd ~
 mkfifo ready
 einlass-sandbox --config-file ~/.config/einlass/config.json >ready & head -n 1 <ready >sandbox.json
-einlassctl sign-in github --flow deviceCode 2>code & program=$!
+einlassctl sign-in github --flow deviceCode --scope git 2>code & program=$!
 for _ in $(seq 100); do grep -qE '[A-Z0-9]{4}-[A-Z0-9]{4}' code && break; sleep 0.1; done
 curl -s -d "user_code=$(grep -oE '[A-Z0-9]{4}-[A-Z0-9]{4}' code)&decision=allow&user=3001" "$(grep -o 'http://[^ ]*' code | head -n 1)" >page
 wait $program

@@ -7,7 +7,8 @@ struct AccountsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "accounts", abstract: "The accounts in the store.",
     subcommands: [
-      AccountsList.self, AccountsAdd.self, AccountsRename.self, AccountsPrefer.self,
+      AccountsList.self, AccountsShow.self, AccountsAdd.self, AccountsRename.self,
+      AccountsPrefer.self,
       AccountsExplain.self, AccountsRenew.self, AccountsSignOut.self, AccountsRemove.self,
       AccountsExport.self, AccountsImport.self,
     ], defaultSubcommand: AccountsList.self)

@@ -12,7 +12,7 @@ struct DockerSetup: SetupCommand {
       (DOCKER_CONFIG). A registry that no provider names needs a service first.
 
       EXAMPLES:
-        einlassctl services add https://registry.example.com gitlab
+        einlassctl services add https://registry.example.com google
         einlassctl setup docker registry.example.com
         einlassctl setup docker --undo
       """)

@@ -9,7 +9,7 @@ struct GitSetup: SetupCommand {
     commandName: "git", abstract: "Set git up, for the hosts of your accounts.",
     discussion: """
       Sets einlass as the only helper of each host with git, and of each https service. Other hosts \
-      keep their helpers.
+      keep their helpers. Offers a sign-in to an account whose token lacks scopes for git.
 
       EXAMPLES:
         einlassctl setup git
@@ -18,6 +18,7 @@ struct GitSetup: SetupCommand {
       """)
   static let program = "git"
   static let place = "git config --global"
+  static let needs: ScopeNeed? = ScopeNeed(name: "git")
 
   @Argument(help: "The providers (default: those with an account).", completion: .providers)
   var providers: [String] = []

@@ -18,6 +18,8 @@ struct KubectlSetup: SetupCommand {
       """)
   static let program = "kubectl"
   static let place = "kubectl config"
+  /// OpenID Connect Core 1.0 section 3.1.2.1.
+  static let needs: ScopeNeed? = ScopeNeed(name: "openid", others: ["openid"])
   private static let version = "client.authentication.k8s.io/v1"
 
   @Argument(

@@ -47,6 +47,9 @@ protocol SetupCommand: ServerCommand {
   static func deadCommand(in values: [String]) -> String?
   /// Replaces the values of a setting. Without values, removes it.
   static func write(_ setting: Setting) throws(Failure)
+  /// The scopes that the program's tokens need: those of this name in `scopeNames`, or at a provider
+  /// without the name the others; `nil` if any token will do.
+  static var needs: ScopeNeed? { get }
   /// Returns a program besides einlass that gets the tokens of this setting too; `nil` if there is
   /// none.
   static func otherReceiver(of name: String) throws(Failure) -> String?
@@ -56,6 +59,7 @@ extension SetupCommand {
   /// The values of a setting that the person is shown, and those that it gets.
   private typealias Look = (present: [String], after: Setting)
 
+  static var needs: ScopeNeed? { nil }
   static func otherReceiver(of name: String) throws(Failure) -> String? { nil }
 
   func run(with console: Console) throws(Failure) {
@@ -76,7 +80,8 @@ extension SetupCommand {
     let granted = try console.granted(to: Self.program)
     let missing = providers.filter { provider in !granted.contains { sameBytes($0, provider) } }
     guard !changes.isEmpty || !missing.isEmpty else {
-      return try console.report([:], ["\(Self.program) is set up already."])
+      try console.report([:], ["\(Self.program) is set up already."])
+      return try offerScopes(at: providers, console)
     }
     for (present, after) in changes { show(after.name, from: present, to: after.values) }
     for provider in missing {
@@ -110,6 +115,7 @@ extension SetupCommand {
       )
     }
     try console.report([:], ["\(Self.program) takes its tokens from einlass now."])
+    try offerScopes(at: providers, console)
   }
 
   private func takeBack(_ console: Console) throws(Failure) {

@@ -19,7 +19,13 @@ extension Doctor {
         !ours.contains { sameBytes($0.name, name) }
       }
       guard record.programs.contains(setup.program) || !names.isEmpty else { continue }
-      findings.append(try finding(setup, ours, names, record, console))
+      let finding = try finding(setup, ours, names, record, console)
+      findings.append(finding)
+      guard finding.verdict == .well, let need = setup.needs else { continue }
+      let granted = try console.granted(to: setup.program)
+      findings += try need.lacking(for: setup.program, at: granted, server).map {
+        Finding(setup.program, .notable, $0.sentence, $0.step)
+      }
     }
     return findings
   }

@@ -32,7 +32,9 @@ package struct Token {
         "This token is bound to a key (DPoP), so no other program can send it. Sign with credentials.sign."
     }
     guard !needs.wantsIDToken || idToken != nil else {
-      return "The account has no id_token. Sign in again with --scope openid."
+      return credential["scopes"]?.array?.contains("openid") == true
+        ? "The account has no id_token: its provider issued none, or none that einlass can verify. Use an account of another provider."
+        : "The account has no id_token. Sign in again with --scope openid."
     }
     return nil
   }

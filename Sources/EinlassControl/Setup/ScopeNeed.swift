@@ -1,0 +1,106 @@
+internal import EinlassHelpers
+internal import EinlassJSON
+
+/// The scopes that a program needs of the tokens that it gets.
+struct ScopeNeed {
+  /// A name in the `scopeNames` of providers.
+  let name: String
+  /// The scopes at a provider without the name.
+  var others: [String] = []
+
+  /// An account whose token is known to lack some of them.
+  struct Lack {
+    let account: Account
+    let scopes: [String]
+    /// The scopes of a sign-in that adds them.
+    let wanted: [String]
+    let name: String
+
+    var sentence: String {
+      "The token of \(account.title) lacks scopes for \(name): \(scopes.joined(separator: ", "))."
+    }
+
+    var step: NextStep {
+      NextStep(
+        "Sign in again with them:",
+        ["sign-in", "--account", account.title] + wanted.flatMap { ["--scope", $0] })
+    }
+  }
+
+  /// Returns the lacking accounts of these providers among those that an application gets: the one
+  /// that a rule selects, or all of a provider.
+  func lacking(
+    for application: String, at providers: [String], _ server: ServerOptions
+  ) throws(Failure) -> [Lack] {
+    let speaker = try Console(server, actingAs: application, asksPerson: false)
+    defer { speaker.end() }
+    var found: [Lack] = []
+    for provider in try speaker.list("providers.list", "providers") {
+      let id = provider["id"]?.string ?? ""
+      guard providers.contains(where: { sameBytes($0, id) }) else { continue }
+      let chosen = try speaker.call("services.resolve", ["provider": .string(id)])["account"]
+      found += try speaker.accounts(of: id).filter { account in
+        chosen?.string.map { sameBytes($0, account.id) } ?? true
+      }.compactMap { lack(of: $0, at: provider) }
+    }
+    return found
+  }
+
+  private func lack(of account: Account, at provider: JSONValue) -> Lack? {
+    let named = provider["scopeNames"]?[name]?.strings
+    let scopes = account.lacking(named ?? others)
+    guard !scopes.isEmpty else { return nil }
+    // A name adds to the account's scopes; scopes replace them.
+    return Lack(
+      account: account, scopes: scopes, wanted: named == nil ? account.scopes + scopes : [name],
+      name: name)
+  }
+}
+
+extension Account {
+  /// The scopes of its token; empty if they are not known.
+  var scopes: [String] { json["scopes"]?.strings ?? [] }
+
+  /// Returns those of the scopes that its token is known to lack. An application with permissions in
+  /// place of scopes names none.
+  func lacking(_ wanted: [String]) -> [String] {
+    scopes.isEmpty ? [] : wanted.filter { scope in !scopes.contains { sameBytes($0, scope) } }
+  }
+}
+
+extension SetupCommand {
+  /// Offers a sign-in to each account whose token lacks scopes that the program needs, or names the
+  /// command for it.
+  func offerScopes(at providers: [String], _ console: Console) throws(Failure) {
+    for lack in try Self.needs?.lacking(for: Self.program, at: providers, server) ?? [] {
+      guard !setup.yes, let person = console.person else {
+        complain(
+          "warning: \(clean(lack.sentence)) \(lack.step.line(repeating: server.repeated))")
+        continue
+      }
+      complain("warning: \(clean(lack.sentence))")
+      guard try person.agrees("Sign in again with them?") else {
+        complain("Later: \(lack.step.line(repeating: server.repeated))")
+        continue
+      }
+      _ = try console.call(
+        "accounts.signIn",
+        [
+          "provider": .string(lack.account.provider), "account": .string(lack.account.id),
+          "scopes": JSONValue(lack.wanted),
+        ])
+      let account = try console.accounts(of: lack.account.provider).first { account in
+        sameBytes(account.id, lack.account.id)
+      }
+      guard let account, !account.lacking(lack.scopes).isEmpty else {
+        complain("Signed in again: \(lack.account.title).")
+        continue
+      }
+      let step = NextStep(
+        "The registration decides there:", "providers", "show", account.provider)
+      complain(
+        "warning: The provider did not grant \(clean(account.lacking(lack.scopes).joined(separator: ", "))). \(step.line(repeating: server.repeated))"
+      )
+    }
+  }
+}

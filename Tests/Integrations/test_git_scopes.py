@@ -1,0 +1,164 @@
+"""The scopes that git needs: clone and push at the simulated hosts, which check them, and the commands that add them.
+
+    python -m pytest Tests/Integrations/test_git_scopes.py
+"""
+import json
+
+import pytest
+
+DENIED = {"github": "not found", "gitlab": "403"}
+HOSTS = ["github", "gitlab", "bitbucket", "gitea", "forgejo"]
+
+
+def clone(house, provider):
+    """Clones into a new folder with the helper of einlass."""
+    house.allow("git", provider)
+    house.run("git", "config", "--global", "credential.helper", "einlass")
+    return house.run("git", "clone", "-q", house.origin(provider) + "/ada/hello.git", provider)
+
+
+def push(house, provider, path="README"):
+    """Changes a file and pushes it."""
+    folder = house.folder / "work" / provider
+    (folder / path).parent.mkdir(parents=True, exist_ok=True)
+    (folder / path).write_text("Pushed with a token of einlass.\n")
+    for command in (["add", "."], ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "-qm", "Push"]):
+        code, _, errors = house.run("git", *command, cwd=folder)
+        assert code == 0, errors
+    return house.run("git", "push", "-q", "origin", "main", cwd=folder)
+
+
+def shown(house, account):
+    """Returns the lines of `accounts show`, by their names."""
+    lines = house.do("accounts", "show", account).splitlines()
+    return {line.split("  ")[0]: line[line.index("  "):].strip() for line in lines}
+
+
+def git_findings(house):
+    found = json.loads(house.run("einlassctl", "doctor", "--json")[1])["findings"]
+    return [(finding["verdict"], finding.get("next")) for finding in found if finding["check"] == "git"]
+
+
+@pytest.mark.parametrize("provider", HOSTS)
+def test_a_sign_in_with_the_scopes_of_git_clones_and_pushes(house, provider):
+    house.sign_in(provider, "--scope", "git")
+    code, _, errors = clone(house, provider)
+    assert code == 0, errors
+    code, _, errors = push(house, provider)
+    assert code == 0, errors
+    # The push has arrived.
+    assert house.run("git", "fsck", "--strict", cwd=house.folder / "work" / provider)[0] == 0
+    heads = house.run("git", "ls-remote", "origin", "main", cwd=house.folder / "work" / provider)[1].split()
+    assert heads[0] == house.run("git", "rev-parse", "HEAD", cwd=house.folder / "work" / provider)[1].strip()
+    assert "lacks" not in shown(house, provider + "/ada")
+
+
+@pytest.mark.parametrize("provider", DENIED)
+def test_a_usual_sign_in_reaches_no_private_repository_and_keeps_its_token(house, provider):
+    house.sign_in(provider)
+    code, _, errors = clone(house, provider)
+    assert code == 128 and DENIED[provider] in errors, errors
+    (token,) = house.state()[provider]["tokens"]
+    house.allow("einlassctl", provider)
+    assert house.do("token", provider).strip() == token
+
+
+@pytest.mark.parametrize("provider, scopes, reads, writes", [
+    ("gitlab", ["read_user", "read_repository"], True, False), ("gitlab", ["read_user", "write_repository"], True, True),
+    ("gitea", ["openid", "read:repository"], True, False), ("gitea", ["openid", "read:user"], False, False),
+    ("github", ["repo"], True, True), ("github", ["public_repo"], False, False),
+])
+def test_the_simulated_repository_checks_scopes_as_the_provider_does(house, provider, scopes, reads, writes):
+    house.sign_in(provider, *(word for scope in scopes for word in ("--scope", scope)))
+    code, _, errors = clone(house, provider)
+    assert (code == 0) == reads, errors
+    if reads:
+        code, _, errors = push(house, provider)
+        assert (code == 0) == writes and (writes or "403" in errors), errors
+
+
+@pytest.mark.parametrize("scope, taken", [("repo", False), ("git", True)])
+def test_a_workflow_file_needs_its_own_scope_at_github(house, scope, taken):
+    house.sign_in("github", "--scope", scope)
+    assert clone(house, "github")[0] == 0
+    code, _, errors = push(house, "github", ".github/workflows/test.yml")
+    assert (code == 0) == taken and ("without workflow scope" in errors) == (not taken), errors
+
+
+def test_a_reset_of_the_sandbox_forgets_pushes(house):
+    house.sign_in("forgejo")
+    assert clone(house, "forgejo")[0] == 0
+    first = house.run("git", "rev-parse", "HEAD", cwd=house.folder / "work/forgejo")[1].strip()
+    assert push(house, "forgejo")[0] == 0
+    house.reset()
+    house.sign_in("forgejo")
+    assert house.run("git", "ls-remote", "origin", "main", cwd=house.folder / "work/forgejo")[1].split()[0] == first
+
+
+def test_on_a_pipe_the_setup_names_the_sign_in_that_adds_the_scopes_in_one_line(house):
+    house.sign_in("github")
+    code, _, errors = house.run("einlassctl", "setup", "git", "--yes")
+    (line,) = [line for line in errors.splitlines() if "lacks" in line]
+    assert code == 0 and line.endswith("einlassctl sign-in --account github/ada --scope git"), errors
+    assert "repo, workflow, gist" in line
+    assert shown(house, "github/ada")["lacks"].startswith("for git: repo, workflow, gist")
+    verdicts = git_findings(house)
+    assert [verdict for verdict, _ in verdicts] == ["ok", "note"] and verdicts[1][1].endswith(" --scope git")
+    house.sign_in("github", "--account", "github/ada", "--scope", "git")
+    code, output, errors = house.run("einlassctl", "setup", "git", "--yes")
+    assert code == 0 and "set up already" in output and errors == ""
+    assert [verdict for verdict, _ in git_findings(house)] == ["ok"]
+
+
+@pytest.mark.parametrize("answer, code", [("y", 0), ("n", 128)], ids=["accepted", "declined"])
+def test_on_a_terminal_the_setup_offers_the_sign_in(house, answer, code):
+    house.sign_in("github")
+    with house.on_terminal("einlassctl", "setup", "git") as terminal:
+        terminal.wait_for("Make these changes? [y/N]")
+        terminal.type("y\r")
+        terminal.wait_for("Sign in again with them? [y/N]")
+        terminal.type(answer + "\r")
+        assert terminal.end() == 0, terminal.shown
+    assert ("--scope git" in terminal.shown.replace("\r\n", "")) == (answer == "n"), terminal.shown
+    assert house.run("git", "clone", "-q", house.origin("github") + "/ada/hello.git", "github")[0] == code
+
+
+def test_a_provider_that_does_not_grant_the_scopes_is_named(house):
+    house.change({"bitbucket": {"behaviour": {"grants": ["account", "email"]}}})
+    house.sign_in("bitbucket")
+    with house.on_terminal("einlassctl", "setup", "git") as terminal:
+        terminal.wait_for("Make these changes? [y/N]")
+        terminal.type("y\r")
+        terminal.wait_for("Sign in again with them? [y/N]")
+        terminal.type("y\r")
+        assert terminal.end() == 0, terminal.shown
+    assert "did not grant repository:write" in terminal.shown and "providers show" in terminal.shown
+    assert clone(house, "bitbucket")[0] == 128
+
+
+def test_scopes_that_the_provider_does_not_name_are_not_called_lacking(house):
+    # As with a GitHub App, which has permissions in place of scopes.
+    house.change({"github": {"behaviour": {"grants": []}}})
+    house.sign_in("github")
+    code, _, errors = house.run("einlassctl", "setup", "git", "--yes")
+    assert code == 0 and "lacks" not in errors and [verdict for verdict, _ in git_findings(house)] == ["ok"]
+    assert shown(house, "github/ada")["scopes"] == "not known"
+
+
+def test_the_setup_looks_at_the_account_that_git_gets(house):
+    house.sign_in("github", user="grace")
+    house.sign_in("github", "--scope", "git")
+    house.do("accounts", "prefer", "github/ada", "--for", "git")
+    assert "lacks" not in house.run("einlassctl", "setup", "git", "--yes")[2]
+    house.do("accounts", "prefer", "github/grace", "--for", "git")
+    assert "github/grace lacks" in house.run("einlassctl", "setup", "git", "--yes")[2]
+
+
+def test_a_name_adds_to_the_scopes_of_the_account(house):
+    house.sign_in("github", "--scope", "rotating")
+    house.sign_in("github", "--account", "github/ada", "--scope", "git")
+    scopes = shown(house, "github/ada")["scopes"].split(", ")
+    assert sorted(scopes) == sorted(["repo", "workflow", "gist", "offline_access", "read:user", "user:email"])
+    # Scopes replace, as they always did.
+    house.sign_in("github", "--account", "github/ada", "--scope", "read:user")
+    assert shown(house, "github/ada")["scopes"] == "read:user"
