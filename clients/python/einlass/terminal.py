@@ -160,7 +160,7 @@ def shown(value: Any, options: argparse.Namespace) -> Any:
 
 
 def verification_text(result: VerifyResult) -> str:
-    text = "The credential is valid." if result["valid"] else "The credential is NOT valid."
+    text = "The credential is valid." if result.get("valid") is True else "The credential is NOT valid."
     if who := result.get("identity"):
         text += f" It belongs to {clean(who.get('username') or who.get('name') or who.get('id'))}."
     for check in result.get("checks", []):
@@ -317,5 +317,5 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     except OSError as error:
         say(f"problem: Standard output cannot be written: {error.strerror}")
         return 1
-    verdict = result.get("verification", result) if isinstance(result, dict) else {}
-    return 0 if verdict.get("valid", True) else 1
+    verdict = result if options.work is verify else result.get("verification") if isinstance(result, dict) else None
+    return 0 if verdict is None or verdict.get("valid") is True else 1

@@ -152,7 +152,8 @@ def handle(message):
         send({"id": i, "result": {}}, {"id": held.pop(), "result": result})
     elif method == "verify":
         valid = params["credential"].get("secret") == CREDENTIAL["secret"]
-        send({"id": i, "result": {"valid": valid, "checks": [{"check": "active", "ok": valid}]}})
+        said = {} if params["credential"].get("secret") == "unsaid" else {"valid": valid}
+        send({"id": i, "result": {**said, "checks": [{"check": "active", "ok": valid}]}})
     elif method == "prompt.answer":
         if params.get("account") == "a_unknown":
             data = {"reason": "invalidChoice", "retryable": False}
