@@ -65,6 +65,7 @@ extension OAuth2Provider {
     endpoints: [
       "authorization": "/oauth2/authorize", "token": "/oauth2/access_token",
       "userinfo": "/2/users/show.json", "revocation": "/oauth2/revokeoauth2",
+      "tokenInfo": "/oauth2/get_token_info",
     ],
     behaviour: [
       "pkce": "unknown", "namesIssuer": false, "authentication": ["client_secret_post"],
@@ -80,6 +81,14 @@ extension OAuth2Provider {
     person: [
       "id": "{#id}", "idstr": "{id}", "screen_name": "{username}", "name": "{name}",
       "profile_image_url": "{avatar}", "avatar_large": "{avatar}", "avatar_hd": "{avatar}",
+    ],
+    more: [
+      "tokenInfo": [
+        "method": "POST", "token": "open",
+        "answer": [
+          "uid": "{#id}", "appkey": "{clientId}", "scope": "{scope}", "expire_in": "{expiresIn}",
+        ],
+      ]
     ])
 
   /// Token responses in query form.

@@ -15,7 +15,8 @@ struct OAuth2Provider: Provider {
   /// The endpoints. Their paths are in the state's `endpoints`; one without a path does not exist.
   enum Endpoint: String, CaseIterable {
     case authorization, token, device, deviceToken, verification, revocation, tokenDeletion
-    case introspection, userinfo, emails, registration, keys, openIDMetadata, oauthMetadata, pushed
+    case introspection, tokenInfo, userinfo, emails, registration, keys, openIDMetadata,
+      oauthMetadata, pushed
     /// All paths below this one.
     case repository
   }
@@ -33,7 +34,7 @@ struct OAuth2Provider: Provider {
     let endpoint = Endpoint.allCases.first { endpoint in
       path(of: endpoint, in: world).map { path in
         endpoint == .repository
-          ? request.path.hasPrefix(path + "/") : sameBytes(path, request.path)
+          ? request.path.hasPrefix(path + "/") : Self.fits(request.path, path)
       } ?? false
     }
     do throws(OAuth2Refusal) {
@@ -48,6 +49,9 @@ struct OAuth2Provider: Provider {
       case .deviceToken: return try deviceToken(request, in: &world)
       case .verification: return verification(request, in: &world)
       case .revocation: return try revocation(request, in: &world)
+      // GitHub has both under one path.
+      case .tokenDeletion where request.method == "POST", .tokenInfo:
+        return try tokenInfo(request, in: &world)
       case .tokenDeletion: return try tokenDeletion(request, in: &world)
       case .introspection: return try introspection(request, in: &world)
       case .userinfo: return try userinfo(request, in: &world)
@@ -63,6 +67,14 @@ struct OAuth2Provider: Provider {
       world.note("answer", false, "\(error.error) \(error.description)")
       return error.answer(behaviour: behaviour(in: world), words: world.state[name] ?? .null)
     }
+  }
+
+  /// Whether a path is that of an endpoint; `{clientId}` there stands for any segment.
+  private static func fits(_ path: String, _ endpoint: String) -> Bool {
+    let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+    let wanted = endpoint.split(separator: "/", omittingEmptySubsequences: false)
+    return parts.count == wanted.count
+      && zip(parts, wanted).allSatisfy { $1 == "{clientId}" || sameBytes(String($0), String($1)) }
   }
 
   /// Returns the issuer in tokens and metadata.
@@ -120,7 +132,8 @@ struct OAuth2Refusal: Error, Sendable {
       members[words[at: "errorNames", name]?.string ?? name] = value
     }
     // A resource server answers a bad token with 401 even there. RFC 6750 section 3.1.
-    let status = behaviour.tellsFailuresWith200 && error != "invalid_token" ? 200 : status
+    let isOfResource = ["invalid_token", "bad_credentials"].contains(error)
+    let status = behaviour.tellsFailuresWith200 && !isOfResource ? 200 : status
     guard behaviour.answersForms else {
       return .json(.object(members), status: status, headers: headers)
     }

@@ -11,6 +11,13 @@ extension OAuth2Provider {
   ///   addresses. In them, `{id}` or another member name in braces is replaced by the user's value,
   ///   and `{#id}` by the id as a number.
   ///
+  /// - `tokenInfo` is the endpoint that answers about a token. `token` says where the token and the
+  ///   application's proof are: `bearer` and `oauth` in the header of that scheme, without a proof;
+  ///   `open` in the form, without one; `post` in the form with id and secret; `basic` in the form
+  ///   with HTTP Basic; `application` in JSON with HTTP Basic, for the application of the path and
+  ///   its own tokens alone. `answer` is filled as `person`, and has the token's `{clientId}`,
+  ///   `{scopes}`, `{scope}`, `{expiresIn}`, `{expiresInText}`, `{expiresAt}` and `{expires}`.
+  ///   `refusal` with `refusalStatus` answers about another token.
   /// - `trusted` has the issuers whose assertions the provider accepts, by the sandbox's name of the
   ///   provider that signs them. It makes assertions for them too. `assertions` has the ids of the
   ///   used ones. An application's `clientThere` is its client id in assertions for other servers.
@@ -27,6 +34,14 @@ extension OAuth2Provider {
       ("errorMembers", .map(.anything)), ("errorCodes", .map(.integer)),
       ("errorNames", .map(.text)), ("deviceNames", .map(.text)),
       ("person", .map(.anything)), ("emails", .anything),
+      (
+        "tokenInfo",
+        .members([
+          ("method", .text),
+          ("token", .word(["bearer", "oauth", "open", "post", "basic", "application"])),
+          ("answer", .map(.anything)), ("refusal", .map(.anything)), ("refusalStatus", .integer),
+        ])
+      ),
       (
         "applications",
         .map(

@@ -67,12 +67,22 @@ extension OAuth2Provider {
     endpoints: [
       "authorization": "/oauth2/authorize", "token": "/api/oauth2/token",
       "revocation": "/api/oauth2/token/revoke", "userinfo": "/api/users/@me",
+      "tokenInfo": "/api/oauth2/@me",
     ],
     behaviour: ["pkce": "optional", "namesIssuer": false, "accessSeconds": 604_800],
     person: [
       "id": "{id}", "username": "{username}", "global_name": "{name}", "email": "{email}",
       "avatar": "hash-of-{username}",
       "verified": "{emailVerified}",
+    ],
+    more: [
+      "tokenInfo": [
+        "answer": [
+          "application": ["id": "{clientId}", "name": "Demo"], "scopes": "{scopes}",
+          "expires": "{expires}", "user": ["id": "{id}", "username": "{username}"],
+        ],
+        "refusal": ["message": "401: Unauthorized", "code": 0], "refusalStatus": 401,
+      ]
     ])
 
   private static let dropbox = OAuth2Provider(
@@ -95,27 +105,39 @@ extension OAuth2Provider {
   private static let forgejo = giteaServer("forgejo", at: "https://codeberg.org")
   /// A token has all rights of its person unless it has a scope of the server's own.
   private static let gitea = giteaServer(
-    "gitea", at: "https://gitea.com",
+    "gitea", at: "https://gitea.com", endpoints: ["tokenInfo": "/login/oauth/introspect"],
     repository: [
       "read": ["read:repository", "write:repository"], "write": ["write:repository"],
       "unlimited": ["openid", "profile", "email", "groups"],
+    ], applications: ["secret-gitea": secretApplication],
+    more: [
+      "tokenInfo": [
+        "method": "POST", "token": "basic",
+        "answer": [
+          "active": true, "scope": "{scope}", "username": "{username}", "sub": "{id}",
+          "aud": ["{clientId}"],
+        ],
+        "refusal": ["active": false],
+      ]
     ])
 
   /// A server of Gitea, or of Forgejo, which has the same endpoints.
   private static func giteaServer(
-    _ name: String, at origin: String, repository: JSONValue = [:]
+    _ name: String, at origin: String, endpoints: JSONValue = [:], repository: JSONValue = [:],
+    applications: JSONValue = [:], more: JSONValue = [:]
   ) -> OAuth2Provider {
-    OAuth2Provider(
-      name, origins: [origin],
-      endpoints: [
-        "authorization": "/login/oauth/authorize", "token": "/login/oauth/access_token",
-        "userinfo": "/login/oauth/userinfo", "keys": "/login/oauth/keys",
-        "openIDMetadata": "/.well-known/openid-configuration", "repository": "/ada/hello.git",
-      ],
+    let usual: JSONValue = [
+      "authorization": "/login/oauth/authorize", "token": "/login/oauth/access_token",
+      "userinfo": "/login/oauth/userinfo", "keys": "/login/oauth/keys",
+      "openIDMetadata": "/.well-known/openid-configuration", "repository": "/ada/hello.git",
+    ]
+    let demo: JSONValue = ["demo-\(name)": ["name": "Demo", "redirects": webRedirects]]
+    return OAuth2Provider(
+      name, origins: [origin], endpoints: usual.merging(endpoints),
       behaviour: [
         "pkce": "optional", "namesIssuer": false, "basic": "plain", "tokenType": "bearer",
         "repository": repository,
-      ], applications: ["demo-\(name)": ["name": "Demo", "redirects": webRedirects]], more: rsaKey)
+      ], applications: demo.merging(applications), more: rsaKey.merging(more))
   }
 
   /// Token responses are forms unless the client accepts JSON. Errors have status 200, and scopes
@@ -125,7 +147,7 @@ extension OAuth2Provider {
     endpoints: [
       "authorization": "/login/oauth/authorize", "token": "/login/oauth/access_token",
       "device": "/login/device/code", "verification": "/login/device", "userinfo": "/user",
-      "emails": "/user/emails", "tokenDeletion": "/applications/demo-github/token",
+      "emails": "/user/emails", "tokenDeletion": "/applications/{clientId}/token",
       "repository": "/ada/hello.git",
     ],
     behaviour: [
@@ -147,14 +169,23 @@ extension OAuth2Provider {
       "emails": [
         ["email": "old-{email}", "primary": false, "verified": true, "visibility": .null],
         ["email": "{email}", "primary": true, "verified": true, "visibility": "private"],
-      ]
+      ],
+      "tokenInfo": [
+        "method": "POST", "token": "application",
+        "answer": [
+          "id": 1, "scopes": "{scopes}", "app": ["client_id": "{clientId}", "name": "Demo"],
+          "expires_at": "{expires}", "user": ["login": "{username}", "id": "{#id}"],
+        ],
+        "refusal": ["message": "Not Found", "status": "404"], "refusalStatus": 404,
+      ],
     ])
 
   private static let gitLab = OAuth2Provider(
     "gitlab", origins: ["https://gitlab.com"],
     endpoints: [
       "authorization": "/oauth/authorize", "token": "/oauth/token", "revocation": "/oauth/revoke",
-      "introspection": "/oauth/introspect", "userinfo": "/api/v4/user",
+      "introspection": "/oauth/introspect", "tokenInfo": "/oauth/token/info",
+      "userinfo": "/api/v4/user",
       "device": "/oauth/authorize_device", "verification": "/oauth/device",
       "keys": "/oauth/discovery/keys", "openIDMetadata": "/.well-known/openid-configuration",
       "repository": "/ada/hello.git",
@@ -168,7 +199,15 @@ extension OAuth2Provider {
     person: [
       "id": "{#id}", "username": "{username}", "name": "{name}", "email": "{email}",
       "avatar_url": "{avatar}",
-    ], more: rsaKey)
+    ],
+    more: rsaKey.merging([
+      "tokenInfo": [
+        "answer": [
+          "resource_owner_id": "{#id}", "scope": "{scopes}", "expires_in": "{expiresIn}",
+          "application": ["uid": "{clientId}"],
+        ]
+      ]
+    ]))
 
   /// Refresh responses omit the refresh token.
   private static let google = OAuth2Provider(
@@ -181,21 +220,44 @@ extension OAuth2Provider {
       "authorization": "/o/oauth2/v2/auth", "token": "/token", "revocation": "/revoke",
       "userinfo": "/v1/userinfo", "keys": "/oauth2/v3/certs", "device": "/device/code",
       "verification": "/device", "openIDMetadata": "/.well-known/openid-configuration",
+      "tokenInfo": "/tokeninfo",
     ],
     behaviour: [
       "pkce": "optional", "accessSeconds": 3599, "refresh": "kept", "revocation": "open",
-    ], more: rsaKey)
+    ],
+    more: rsaKey.merging([
+      "tokenInfo": [
+        "method": "POST",
+        "answer": [
+          "azp": "{clientId}", "aud": "{clientId}", "sub": "{id}", "scope": "{scope}",
+          "expires_in": "{expiresInText}",
+        ],
+        "refusal": ["error": "invalid_token", "error_description": "Invalid Value"],
+        "refusalStatus": 400,
+      ]
+    ]))
 
   private static let linkedIn = OAuth2Provider(
     "linkedin", origins: ["https://www.linkedin.com", "https://api.linkedin.com"],
     endpoints: [
       "authorization": "/oauth/v2/authorization", "token": "/oauth/v2/accessToken",
       "userinfo": "/v2/userinfo", "keys": "/oauth/openid/jwks",
+      "tokenInfo": "/oauth/v2/introspectToken",
     ],
     behaviour: [
       "pkce": "unknown", "namesIssuer": false, "authentication": ["client_secret_post"],
       "accessSeconds": 5_184_000, "refresh": "never", "scopeSeparator": ",",
-    ], more: rsaKey)
+    ],
+    more: rsaKey.merging([
+      "tokenInfo": [
+        "method": "POST", "token": "post",
+        "answer": [
+          "active": true, "client_id": "{clientId}", "status": "active", "scope": "{scope}",
+          "expires_at": "{expiresAt}", "auth_type": "3L",
+        ],
+        "refusal": ["active": false],
+      ]
+    ]))
 
   private static let mastodon = OAuth2Provider(
     "mastodon", origins: ["https://mastodon.social"],
@@ -276,7 +338,7 @@ extension OAuth2Provider {
     endpoints: [
       "authorization": "/oauth2/authorize", "token": "/oauth2/token",
       "revocation": "/oauth2/revoke", "userinfo": "/helix/users", "keys": "/oauth2/keys",
-      "device": "/oauth2/device", "verification": "/activate",
+      "device": "/oauth2/device", "verification": "/activate", "tokenInfo": "/oauth2/validate",
     ],
     behaviour: [
       "pkce": "unknown", "namesIssuer": false, "authentication": ["client_secret_post"],
@@ -290,7 +352,17 @@ extension OAuth2Provider {
           "profile_image_url": "{avatar}",
         ]
       ]
-    ], more: rsaKey)
+    ],
+    more: rsaKey.merging([
+      "tokenInfo": [
+        "token": "oauth",
+        "answer": [
+          "client_id": "{clientId}", "login": "{username}", "scopes": "{scopes}",
+          "user_id": "{id}", "expires_in": "{expiresIn}",
+        ],
+        "refusal": ["status": 401, "message": "invalid access token"], "refusalStatus": 401,
+      ]
+    ]))
 
   private static let x = OAuth2Provider(
     "x", origins: ["https://x.com", "https://api.x.com"],
