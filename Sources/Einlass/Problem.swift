@@ -90,6 +90,8 @@ public struct Problem: Error, Sendable, Equatable {
   /// For `interactionRequired` before the first prompt: the kinds that the front end lacks.
   public var neededKinds: [Prompt.Kind] = []
   @Indirect public var collision: Collision?
+  /// The person of a token whose application is unknown, so it proves nobody.
+  @Indirect public var identity: Identity?
 
   public init(
     _ reason: Reason, _ message: String, advice: Advice? = nil, command: String? = nil,

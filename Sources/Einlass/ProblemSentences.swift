@@ -148,6 +148,21 @@ extension Problem {
       provider: provider.id, hint: .init("providers.list"))
   }
 
+  /// Nothing names the application of a token, so it cannot be verified. `identity`: its person.
+  static func applicationUnknown(_ provider: Provider, _ identity: Identity?) -> Problem {
+    let place = provider.keySource == nil ? "" : " without its id_token"
+    var problem = Problem(
+      .flowNotSupported,
+      "\(provider.name) does not say which application a token was issued to\(place).",
+      detail: applicationUnknownDetail, provider: provider.id,
+      hint: .init("accounts.signIn", ["provider": provider.id]))
+    problem.identity = identity
+    return problem
+  }
+
+  /// The `detail` of a token whose application nothing names.
+  static let applicationUnknownDetail = "applicationUnknown"
+
   /// `prompts`: the prompts about access and the account that the front end cannot show.
   static func interactionRequired(_ provider: Provider, _ prompts: [Prompt]) -> Problem {
     let kinds = prompts.map(\.kind.rawValue).joined(separator: ", ")

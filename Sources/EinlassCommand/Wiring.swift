@@ -246,7 +246,8 @@ final class Wiring {
     } catch {
       throw Problem(
         .authenticatorUnconfigured, "The assertionFile \(path) \(error.explanation)",
-        advice: .of(error) ?? .correctFile, command: error.command, detail: "assertionFile",
+        advice: Problem.Advice.of(error) ?? .correctFile, command: error.command,
+        detail: "assertionFile",
         path: path)
     }
   }
@@ -258,7 +259,7 @@ final class Wiring {
       return try PersonalFile.read(path, others: others, limitBytes: fileLimitBytes)
     } catch {
       throw .configuration(
-        "The \(what) \(path) \(error.explanation)", path, advice: .of(error),
+        "The \(what) \(path) \(error.explanation)", path, advice: Problem.Advice.of(error),
         command: error.command)
     }
   }

@@ -19,7 +19,7 @@ struct ConfigurationFile {
     let bytes: [UInt8]
     do throws(FileError) {
       bytes = try PersonalFile.read(path, others: .mayNothing, limitBytes: 1 << 20)
-    } catch { throw .unusable(path, error) }
+    } catch { throw .unusableFile(path, error) }
     guard let object = try? JSONReader.read(bytes).object else {
       throw .unusable("\(path) is not a JSON object.", NextStep("Correct that file first."))
     }
@@ -89,6 +89,6 @@ func withFolderLocked(of path: String, _ body: () throws -> Void) throws(Failure
   do { try PersonalFile.withFolderLocked(of: path, body) } catch let failure as Failure {
     throw failure
   } catch let error as FileError {
-    throw .unusable(error.path, error)
+    throw .unusableFile(error.path, error)
   } catch { throw .unusable("\(path) can't be written.") }
 }

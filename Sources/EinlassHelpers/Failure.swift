@@ -24,7 +24,7 @@ package enum Failure: Error {
   }
 
   /// A file of the person cannot be used.
-  package static func unusable(_ path: String, _ error: FileError) -> Failure {
+  package static func unusableFile(_ path: String, _ error: FileError) -> Failure {
     let sentence = "\(path) \(error.explanation)"
     if let command = error.command {
       var step = NextStep("If nobody else had access, run this and start the command again:")

@@ -36,7 +36,7 @@ extension Server {
       avatarsGet(self).configured(self),
       servicesResolve(self).closed.configured(self),
       verify(self).closed.unlocking(
-        self, if: { $0[.verifiedAccount] != nil }, after: registrationCheck(\.verificationNeeds)
+        self, if: { $0[.verifiedAccount] != nil }, after: registrationCheck(\.checkNeeds)
       ).configured(self),
       settingsGet(self).unlocking(self),
       usersSignIn(self).closed.unlocking(self, if: { !$0.signsInAtProvider }).configured(self),

@@ -28,6 +28,7 @@ WAYS = [(provider["id"], flow["kind"]) for provider in CATALOGUE for flow in pro
 WAYS += [("openid", kind) for kind in ("authorizationCode", "deviceCode", "clientCredentials")]
 OTHER_CLIENTS = {
     ("twitter", "authorizationCode"): {"clientId": "demo-x", "clientSecret": "demo-secret"},
+    ("gitea", "authorizationCode"): {"clientId": "secret-gitea", "clientSecret": "demo-secret"},
     ("apple", "authorizationCode"): {"clientId": "demo-apple", "clientSecret": "demo-secret",
                                      "redirect": "https://example.org/callback"}}
 SECRET = {"clientId": "secret-openid", "clientSecret": "s3cret: with/odd+chars"}

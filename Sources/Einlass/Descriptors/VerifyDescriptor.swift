@@ -15,17 +15,33 @@ enum VerifyDescriptor: Sendable, Equatable {
   case introspection(RequestTemplate, authentication: [ClientAuthentication]?)
 
   /// A request about a token, and JSON pointers to the facts in its answer.
+  ///
+  ///     "verify": {"recipe": "tokenInfo",
+  ///                "request": {"method": "GET", "url": "https://example.com/validate",
+  ///                            "bearer": "{token}"},
+  ///                "clientId": "/client_id", "subject": "/user_id", "scopes": "/scopes",
+  ///                "expiresIn": "/expires_in"}
   struct TokenInfo: Sendable, Equatable {
+    /// The facts, by their names in a descriptor. Only `clientId` is required.
+    enum Fact: String, Sendable, CaseIterable {
+      /// A boolean. Without this word, an answer says that the token is active, and a refusal that
+      /// it is not.
+      case active
+      /// A text or a whole number, as `subject`.
+      case clientID = "clientId"
+      case subject
+      /// A list of texts, or a text with spaces or commas between them.
+      case scopes
+      /// Seconds since 1970, with 0 for never.
+      case expiresAt
+      /// Seconds from now, with 0 for never.
+      case expiresIn
+      /// The reason a token is not active.
+      case failure
+    }
+
     var request: RequestTemplate
-    /// From here on, JSON pointers to a boolean, a text, seconds since 1970 with 0 for never, a
-    /// text, and a list of texts.
-    var active: String
-    var clientID: String
-    var expiresAt: String?
-    var subject: String?
-    var scopes: String?
-    /// A JSON pointer to the reason a token is not active.
-    var failure: String?
+    var pointers: [Fact: String]
     /// Further query parameters of the identity request.
     var identityQuery: [RequestTemplate.Field]
   }
@@ -48,21 +64,18 @@ enum VerifyDescriptor: Sendable, Equatable {
         try RequestTemplate("request", posting: reader),
         authentication: try reader.authentications("clientAuthentication"))
     case .tokenInfo:
+      let facts = TokenInfo.Fact.allCases
       let reader = try reader.object(
-        name,
-        members: [
-          "recipe", "request", "active", "clientId", "expiresAt", "subject", "scopes", "failure",
-          "identityQuery",
-        ])
+        name, members: ["recipe", "request", "identityQuery"] + facts.map(\.rawValue))
+      var pointers: [TokenInfo.Fact: String] = [.clientID: try reader.pointer("clientId")]
+      for fact in facts where reader.has(fact.rawValue) {
+        pointers[fact] = try reader.pointer(fact.rawValue)
+      }
       self = try .tokenInfo(
         TokenInfo(
           request: RequestTemplate(
             "request", in: reader, allowing: [.clientID, .clientSecret, .token]),
-          active: reader.pointer("active"), clientID: reader.pointer("clientId"),
-          expiresAt: reader.optional("expiresAt", reader.pointer),
-          subject: reader.optional("subject", reader.pointer),
-          scopes: reader.optional("scopes", reader.pointer),
-          failure: reader.optional("failure", reader.pointer),
+          pointers: pointers,
           identityQuery: RequestTemplate.fields(
             "identityQuery", in: reader, [.token, .tokenProof])))
     }
@@ -99,12 +112,20 @@ extension Provider {
   /// Whether the provider has any request about a token.
   var canBeAsked: Bool { verification != nil || identity?.request != nil }
 
-  /// The parts of a registration that the recipe needs.
-  public var verificationNeeds: [RegistrationPart] {
+  /// The parts of a registration that the recipe needs; `nil` without one.
+  public var verificationNeeds: [RegistrationPart]? {
     switch verification {
     case .signedIdentity: signatureMethod.needs
-    case .tokenInfo: [.clientID, .clientSecret]
-    case .introspection, nil: [.clientID]
+    case .tokenInfo(let info):
+      info.request.mentions(.clientSecret) ? [.clientID, .clientSecret] : [.clientID]
+    case .introspection: [.clientID, .clientSecret]
+    case nil: nil
     }
+  }
+
+  /// The parts of a registration that a check cannot do without. The store vouches for its own
+  /// tokens also if the provider cannot be asked about them.
+  public var checkNeeds: [RegistrationPart] {
+    verification == .signedIdentity ? signatureMethod.needs : [.clientID]
   }
 }

@@ -87,7 +87,11 @@ extension Einlass {
     var check = try CredentialCheck(request, in: self)
     // A stored token vouches for nothing here, because a front end can have added it.
     check.stored = { _ in nil }
-    let verification = try await check.run()
+    let verification: Verification
+    do throws(Problem) { verification = try await check.run() } catch {
+      let isUnknown = error.detail == Problem.applicationUnknownDetail
+      throw isUnknown ? Problem.unknownApplication(provider) : error
+    }
     if let failed = verification.checks.first(where: { !$0.isOK && $0.check != .application }) {
       throw .invalidCredential(provider, failed)
     }

@@ -95,7 +95,9 @@ struct CredentialCheck {
     switch (provider.verification, credential) {
     case (.signedIdentity?, .oauth1(let token)?): return try await signedIdentity(token)
     case (.tokenInfo(let descriptor)?, .oauth2(let token)?):
-      return try await tokenInfo(descriptor, token)
+      // The store can vouch for a token that the provider cannot be asked about.
+      return try await isAskable(descriptor)
+        ? tokenInfo(descriptor, token) : owner(of: token, isBound: isBound)
     case (.introspection?, .oauth2(let token)?), (nil, .oauth2(let token)?):
       if case .introspection(let request, let ways)? = provider.verification,
         let result = try await introspection(request, by: ways, token, isBound: isBound)
@@ -140,54 +142,6 @@ struct CredentialCheck {
     return result
   }
 
-  /// Asks the provider about the token, then for its owner. A token of another application is not
-  /// sent to the identity endpoint.
-  private func tokenInfo(
-    _ descriptor: VerifyDescriptor.TokenInfo, _ token: OAuth2Credential
-  ) async throws(FlowFailure) -> Verification {
-    let exchange = exchange(hiding: [token.accessToken])
-    let values = values(for: token)
-    let info = try await exchange.send(descriptor.request.filled(values).request, at: .tokenInfo)
-    guard let object = info.object, let isActive = object.at(pointer: descriptor.active)?.bool
-    else {
-      throw exchange.unusable(.tokenInfo)
-    }
-    func text(_ pointer: String?) -> String? {
-      pointer.flatMap { object.at(pointer: $0)?.string }.map { exchange.shown(cleaned($0)) }
-    }
-    var result = Verification(clientID: text(descriptor.clientID))
-    result.scopes = descriptor.scopes.flatMap { object.at(pointer: $0)?.array }?
-      .compactMap { $0.string.map { exchange.shown(cleaned($0)) } }
-    let expiresAt = descriptor.expiresAt.flatMap { object.at(pointer: $0)?.int64 }
-    result.expiresAt = expiresAt == 0 ? nil : expiresAt
-
-    result.checks.append(
-      Verification.Finding(
-        .active, isOK: isActive,
-        detail: isActive
-          ? nil : text(descriptor.failure) ?? "The provider reports the token as invalid."
-      ))
-    guard result.isValid else { return result }
-    result.checks += [application(of: result), expiry(of: result)]
-    guard result.isValid else { return result }
-    do {
-      let isOwn = result.clientID.map { sameBytes($0, registration.clientID) } ?? false
-      result.identity = try await exchange.identity { template in
-        // The proof is made with the caller's secret, so it is valid only for the caller's own
-        // token.
-        var template = template
-        if isOwn { template.query += descriptor.identityQuery }
-        return template.filled(values).request
-      }
-    } catch {
-      result.checks.append(.init(.identity, isOK: false, detail: try error.refusal()))
-      return result
-    }
-    result.checks += [identity(of: result, subject: text(descriptor.subject))]
-    result.checks += furtherFindings(of: result)
-    return result
-  }
-
   func exchange(hiding secrets: [Secret]) -> Exchange {
     var proof: ProofOfPossession?
     if case .oauth2(let token)? = credential { proof = ProofOfPossession(token) }
@@ -195,19 +149,6 @@ struct CredentialCheck {
       provider: provider, effects: effects, remaining: [],
       secrets: [registration.clientSecret] + secrets, proof: proof,
       identity: provider.identity(of: registration))
-  }
-
-  private func values(for token: OAuth2Credential) -> Template.Values {
-    var values = Template.Values(texts: [
-      .clientID: registration.clientID, .token: revealedText(token.accessToken),
-    ])
-    guard let secret = registration.clientSecret else { return values }
-    values[.clientSecret] = revealedText(secret)
-    values[.tokenProof] = Hexadecimal.encode(
-      MessageAuthentication.hmacSHA256(
-        key: Array(revealedText(secret).utf8),
-        message: Array(revealedText(token.accessToken).utf8)))
-    return values
   }
 }
 
@@ -229,13 +170,12 @@ extension CredentialCheck {
     own != nil ? registration.clientID : isBound ? expected.clientID ?? registration.clientID : nil
   }
 
-  /// Returns the finding that the token's application is not known.
-  func unknownApplication(isOK: Bool) -> Verification.Finding {
-    .init(
-      .application, isOK: isOK,
-      detail:
-        "\(provider.name) does not name the token's application, and no id_token was passed with it."
-    )
+  /// Returns the failure for a token whose application nothing names. `identity`: its person.
+  func unknownApplication(of identity: Identity?) -> FlowFailure {
+    if case .tokenInfo(let descriptor)? = provider.verification, !isAskable(descriptor) {
+      return FlowFailure(.authenticatorUnconfigured(provider, missing: [.clientSecret]))
+    }
+    return FlowFailure(.applicationUnknown(provider, identity))
   }
 
   func expiry(of result: Verification) -> Verification.Finding {
@@ -281,9 +221,11 @@ extension CredentialCheck {
     guard provider.can.verify || provider.identity?.request != nil else {
       throw .flowNotSupported(provider, "verification")
     }
+    let own = try store.registration(request.registration, at: provider, for: request.account)
     let registration = try provider.complete(
-      store.registration(request.registration, at: provider, for: request.account),
-      with: provider.verificationNeeds, now: einlass.effects.now())
+      own,
+      with: own == nil ? provider.verificationNeeds ?? provider.checkNeeds : provider.checkNeeds,
+      now: einlass.effects.now())
     let issuer = provider.registered(as: registration)
     var credential = try store.credential(of: request, at: provider)
     if case (.credential, .oauth2(var token)?) = (request.subject, credential) {

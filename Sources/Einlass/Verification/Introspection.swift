@@ -31,9 +31,7 @@ extension CredentialCheck {
       clientID: text("client_id"), scopes: text("scope")?.split(separator: " ").map(String.init),
       expiresAt: object["exp"]?.int64)
     result.checks = [
-      .init(
-        .active, isOK: isActive,
-        detail: isActive ? nil : "The provider reports the token as invalid.")
+      .init(.active, isOK: isActive, detail: isActive ? nil : Self.reportedInvalid)
     ]
     guard isActive else {
       if try await accepts(token) {
@@ -44,10 +42,9 @@ extension CredentialCheck {
     }
     // `client_id` is optional. RFC 7662 section 2.2.
     result.clientID = result.clientID ?? vouchedClientID(stored(subject), isBound: isBound)
-    let application =
-      result.clientID == nil
-      ? unknownApplication(isOK: expected.clientID == nil) : application(of: result)
-    result.checks += [application, expiry(of: result)]
+    let person = subject.map { Identity(id: $0, username: text("username")) }
+    guard result.clientID != nil else { throw unknownApplication(of: person) }
+    result.checks += [application(of: result), expiry(of: result)]
     guard result.isValid else { return result }
     if provider.identity?.request != nil, hasProof(token),
       result.scopes?.contains("openid") ?? (subject == nil)
@@ -55,7 +52,7 @@ extension CredentialCheck {
       result.identity = try await exchange.identity(
         token.bearing(clientID: registration.clientID, subject: subject))
     } else {
-      result.identity = subject.map { Identity(id: $0, username: text("username")) }
+      result.identity = person
     }
     if result.identity != nil || expected.id != nil {
       result.checks.append(identity(of: result, subject: subject))
@@ -86,8 +83,8 @@ extension CredentialCheck {
   /// Asks the identity endpoint for the token's owner. Its answer proves that the token is active,
   /// but not that it was issued to this application.
   ///
-  /// Throws `flowNotSupported` for a token that is bound to an unknown key, because a refusal would
-  /// say nothing about it.
+  /// Throws `flowNotSupported` for a token whose application nothing names, and for one that is
+  /// bound to an unknown key, because a refusal would say nothing about it.
   func owner(of token: OAuth2Credential, isBound: Bool) async throws(FlowFailure) -> Verification {
     guard hasProof(token) else {
       throw FlowFailure(.flowNotSupported(provider, "verification of this credential"))
@@ -102,10 +99,8 @@ extension CredentialCheck {
     }
     let own = stored(result.identity?.id)
     result.clientID = vouchedClientID(own, isBound: isBound)
-    result.checks = [
-      .init(.active, isOK: true),
-      result.clientID == nil ? unknownApplication(isOK: false) : application(of: result),
-    ]
+    guard result.clientID != nil else { throw unknownApplication(of: result.identity) }
+    result.checks = [.init(.active, isOK: true), application(of: result)]
     guard result.isValid else { return result }
     result.scopes = own?.scopes
     result.checks += [identity(of: result, subject: nil)] + furtherFindings(of: result)

@@ -102,7 +102,7 @@ struct AccountsAdd: ServerCommand {
     guard path == "-" else {
       do throws(FileError) {
         return try PersonalFile.read(path, others: .mayNothing, limitBytes: 1 << 20)
-      } catch { throw .unusable(path, error) }
+      } catch { throw .unusableFile(path, error) }
     }
     if let bytes = try console.einlass.contents(of: STDIN_FILENO, limitBytes: 1 << 20) {
       return bytes

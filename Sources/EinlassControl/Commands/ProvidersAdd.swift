@@ -76,8 +76,8 @@ struct ProvidersAdd: ServerCommand {
     } catch {
       let isMissing = error.cause == .system(ENOENT)
       throw isMissing
-        ? .unusable("\(path) \(error.explanation) An address must begin with https://.")
-        : .unusable(path, error)
+        ? Failure.unusable("\(path) \(error.explanation) An address must begin with https://.")
+        : Failure.unusableFile(path, error)
     }
     guard let json = try? JSONReader.read(bytes), json.object != nil else {
       throw .unusable("\(path) does not contain a JSON object.")

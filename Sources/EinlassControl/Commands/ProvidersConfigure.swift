@@ -143,7 +143,7 @@ struct ProvidersConfigure: ServerCommand {
     do throws(FileError) {
       let bytes = try PersonalFile.read(path, others: others, limitBytes: 1 << 14)
       if let text = String(validating: bytes, as: UTF8.self) { return text }
-    } catch { throw .unusable(path, error) }
+    } catch { throw .unusableFile(path, error) }
     throw .unusable("\(path) does not contain PEM text.")
   }
 

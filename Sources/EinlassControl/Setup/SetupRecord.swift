@@ -38,7 +38,7 @@ struct SetupRecord {
     let bytes: [UInt8]
     do throws(FileError) {
       bytes = try PersonalFile.read(path, others: .mayNothing, limitBytes: 1 << 20)
-    } catch { throw .unusable(path, error) }
+    } catch { throw .unusableFile(path, error) }
     guard let object = try? JSONReader.read(bytes).object else {
       throw .unusable("\(path) is not a JSON object.", NextStep("Correct or remove that file."))
     }
@@ -129,7 +129,7 @@ struct SetupRecord {
     do { try PersonalFile.replace(path, bytes) { (_: String) throws(Failure) in } } catch let error
       as FileError
     {
-      throw .unusable(error.path, error)
+      throw .unusableFile(error.path, error)
     } catch { throw .unusable("\(path) can't be written.") }
   }
 

@@ -81,6 +81,7 @@ extension RPCError {
         "networkCode": problem.networkCode.map { JSONValue(Int64($0)) },
         "retryAfterSeconds": problem.retryAfterSeconds.map { JSONValue(Int64($0)) },
         "serverError": problem.serverError.map(JSONValue.init(serverError:)),
+        "identity": problem.identity.map { JSONValue($0) },
         "email": problem.collision?.email.map(JSONValue.string),
         "providers": problem.collision.flatMap {
           $0.providers.isEmpty ? nil : JSONValue($0.providers)

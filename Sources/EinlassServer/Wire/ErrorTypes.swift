@@ -71,6 +71,9 @@ private let errorData: [Field] = [
     ]), "The answer of the provider."),
   .optional("prompts", .array(.reference("NeededPrompt")), "interactionRequired: the prompts."),
   .optional("outcome", Schema(Prompts.Outcome.self), "The outcome of a closed prompt."),
+  .optional(
+    "identity", .reference("Identity"),
+    "flowNotSupported: the person of a token whose application is unknown."),
   .optional("email", .string(), "The address of the other user."),
   .optional("providers", .array(.identifier), "The ways to sign in as the other user."),
   .optional(

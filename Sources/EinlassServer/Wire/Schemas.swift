@@ -135,6 +135,9 @@ let components: [String: Schema] = [
           .required(
             "needs", .array(Schema(Provider.RegistrationPart.self), max: nil),
             "The required parts of a registration."),
+          .optional(
+            "verifyNeeds", .array(Schema(Provider.RegistrationPart.self), max: nil),
+            "The parts with which verify checks a token by value; absent if no request does."),
           .optional("redirect", .string(maxBytes: nil), "The redirect address to register."),
           .optional("notes", .string(maxBytes: nil), "Further requirements."),
         ]), "The instructions for a registration."),

@@ -40,6 +40,7 @@ extension JSONValue {
         JSONObject(present: [
           "documentation": .string(provider.setup.documentation),
           "needs": JSONValue(provider.registrationNeeds.map(\.rawValue)),
+          "verifyNeeds": provider.verificationNeeds.map { JSONValue($0.map(\.rawValue)) },
           "redirect": provider.setup.redirect.map(JSONValue.string),
           "notes": provider.setup.notes.map(JSONValue.string),
         ])),

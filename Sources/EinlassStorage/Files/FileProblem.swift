@@ -14,7 +14,7 @@ enum FileProblem {
       let message = "The account store's \(error.path) \(error.explanation)"
       guard let detail = detail(error.cause) else { throw Problem(.internal, message) }
       throw .store(
-        detail, message, advice: .of(error), command: error.command, path: error.path)
+        detail, message, advice: Problem.Advice.of(error), command: error.command, path: error.path)
     }
   }
 
@@ -36,7 +36,7 @@ enum FileProblem {
         default: (detail(error.cause) ?? .refused, error.explanation)
         }
       throw .store(
-        detail, "\(error.path) \(why)", advice: .of(error), command: error.command,
+        detail, "\(error.path) \(why)", advice: Problem.Advice.of(error), command: error.command,
         path: error.path)
     }
   }
@@ -50,7 +50,7 @@ enum FileProblem {
     } catch {
       throw .store(
         .keyUnavailable, "The account store's key \(error.path) \(error.explanation)",
-        advice: .of(error), command: error.command, path: error.path)
+        advice: Problem.Advice.of(error), command: error.command, path: error.path)
     }
   }
 

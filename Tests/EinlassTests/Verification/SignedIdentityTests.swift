@@ -175,11 +175,21 @@ import Testing
           ? ["active ok", "application no"] : ["active ok", "application ok", "identity ok"]))
   }
 
-  @Test func `A token without a named application is not valid`() async throws {
-    let script = Script([.json(#"{"sub":"42"}"#)])
+  @Test(
+    "A token without a named application is not valid",
+    arguments: [
+      (identity, #"{"sub":"42"}"#, "42"), (introspection, #"{"active":true,"sub":"42"}"#, "42"),
+      (introspection, #"{"active":true}"#, nil),
+    ] as [(String, String, String?)])
+  func unnamed(more: String, answer: String, person: String?) async throws {
+    let script = Script([.json(answer)])
     let credential = Credential.oauth2(OAuth2Credential(accessToken: Secret("AT")))
-    let result = try await verify(script, .credential(credential), Self.provider(Self.identity))
-    #expect(words(result) == ["active ok", "application no"])
+    let problem = await #expect(throws: Problem.self) {
+      try await verify(
+        script, .credential(credential), Self.provider(more), clientSecret: Secret("s"))
+    }
+    #expect(problem?.reason == .flowNotSupported && problem?.detail == "applicationUnknown")
+    #expect(problem?.identity?.id == person)
   }
 
   @Test(
@@ -195,7 +205,7 @@ import Testing
         ["active ok", "application no", "expiry ok"]
       ),
       (
-        #"{"active":true,"sub":"42"}"#,
+        #"{"active":true,"client_id":"APP","sub":"42"}"#,
         ["active ok", "application ok", "expiry ok", "identity ok", "scopes no"]
       ),
       (

@@ -255,12 +255,23 @@ struct VerifyTests {
     "A provider that needs the client secret reports that it is missing",
     arguments: ["twitter", "facebook"])
   func missingSecret(provider: String) async throws {
+    let script = Script([.json(Sample.graphIdentity)])
     let problem = await #expect(throws: Problem.self) {
-      try await verify(
-        Script(), provider, registration: ClientRegistration(clientID: "APP"))
+      try await verify(script, provider, registration: ClientRegistration(clientID: "APP"))
     }
     #expect(problem?.reason == .authenticatorUnconfigured)
     #expect(problem?.detail == "clientSecret")
+  }
+
+  @Test func `Without the secret for the check, the store vouches for its own token`() async throws
+  {
+    let script = Script(
+      [.json(Sample.graphIdentity)], store: Sample.graphStore(grant: .granted, issuedTo: ["APP"]))
+    let result = try await verify(
+      script, "facebook", .account(Account.ID(rawValue: "a_ada@example.org")),
+      registration: ClientRegistration(clientID: "APP"))
+    #expect(words(result) == ["active ok", "application ok", "identity ok"])
+    #expect(script.log == ["GET https://graph.facebook.com/v2.8/me?fields=id%2Cname%2Cemail"])
   }
 
   @Test("A token of another flow of the provider is verified with that flow's requests")
@@ -268,9 +279,11 @@ struct VerifyTests {
     let script = Script([
       .json(#"{"data":{"id":"7","name":"Ada","username":"ada"}}"#)
     ])
-    let result = try await verify(script, "twitter", .credential(Self.graphToken))
-    #expect(words(result) == ["active ok", "application no"])
-    #expect(result.identity?.username == "ada")
+    let problem = await #expect(throws: Problem.self) {
+      try await verify(script, "twitter", .credential(Self.graphToken))
+    }
+    #expect(problem?.reason == .flowNotSupported && problem?.detail == "applicationUnknown")
+    #expect(problem?.identity?.username == "ada")
     #expect(script.requests[0].address.host == "api.x.com")
   }
 

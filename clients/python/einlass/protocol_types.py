@@ -156,6 +156,17 @@ class NeededPrompt(NeededPromptAlways, total=False):
     mayRemember: bool
 
 
+class IdentityAlways(TypedDict):
+    id: str
+
+
+class Identity(IdentityAlways, total=False):
+    name: str
+    username: str
+    email: str
+    avatar: str
+
+
 class ErrorDataAlways(TypedDict):
     reason: Literal[
         "invalidJSON", "invalidUTF8", "lineTooLong", "tooDeep", "invalidHeader", "invalidRequest", "invalidId",
@@ -194,6 +205,7 @@ class ErrorData(ErrorDataAlways, total=False):
     serverError: ErrorDataServerError
     prompts: List[NeededPrompt]
     outcome: Literal["accepted", "declined", "cancelled", "expired", "satisfied"]
+    identity: Identity
     email: str
     providers: List[str]
     pendingCredential: str
@@ -218,17 +230,6 @@ class Grant(GrantAlways, total=False):
     audience: Literal["onlyMe", "friends", "everyone"]
     includes: List[Literal["refreshToken"]]
     applicationTitle: str
-
-
-class IdentityAlways(TypedDict):
-    id: str
-
-
-class Identity(IdentityAlways, total=False):
-    name: str
-    username: str
-    email: str
-    avatar: str
 
 
 class ProblemAlways(TypedDict):
@@ -553,6 +554,7 @@ class ProviderSetupAlways(TypedDict):
 
 class ProviderSetup(ProviderSetupAlways, total=False):
     """The instructions for a registration."""
+    verifyNeeds: List[Literal["clientId", "clientSecret", "privateKey", "certificate", "redirect"]]
     redirect: str
     notes: str
 

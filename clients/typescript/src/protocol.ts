@@ -236,6 +236,19 @@ export interface NeededPrompt {
   mayRemember?: boolean;
 }
 
+export interface Identity {
+  /** The provider's id of the person. */
+  id: string;
+  /** Full name. */
+  name?: string;
+  /** Handle. */
+  username?: string;
+  /** Not verified. */
+  email?: string;
+  /** The address of a picture. */
+  avatar?: string;
+}
+
 /** The data for programs. */
 export interface ErrorData {
   /** The stable name of the error. */
@@ -343,6 +356,8 @@ export interface ErrorData {
   prompts?: NeededPrompt[];
   /** The outcome of a closed prompt. */
   outcome?: "accepted" | "declined" | "cancelled" | "expired" | "satisfied";
+  /** flowNotSupported: the person of a token whose application is unknown. */
+  identity?: Identity;
   /** The address of the other user. */
   email?: string;
   /** The ways to sign in as the other user. */
@@ -379,19 +394,6 @@ export interface Grant {
   applicationTitle?: string;
   /** The time of the decision. */
   changedAt: number;
-}
-
-export interface Identity {
-  /** The provider's id of the person. */
-  id: string;
-  /** Full name. */
-  name?: string;
-  /** Handle. */
-  username?: string;
-  /** Not verified. */
-  email?: string;
-  /** The address of a picture. */
-  avatar?: string;
 }
 
 export interface Problem {
@@ -913,6 +915,8 @@ export interface ProviderSetup {
   documentation: string;
   /** The required parts of a registration. */
   needs: ("clientId" | "clientSecret" | "privateKey" | "certificate" | "redirect")[];
+  /** The parts with which verify checks a token by value; absent if no request does. */
+  verifyNeeds?: ("clientId" | "clientSecret" | "privateKey" | "certificate" | "redirect")[];
   /** The redirect address to register. */
   redirect?: string;
   /** Further requirements. */
