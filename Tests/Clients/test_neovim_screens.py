@@ -319,7 +319,7 @@ def test_a_program_that_says_nothing_is_left_by_escape(house):
 def test_lines_break_between_words_and_all_rows_are_seen(house, page):
     with Screen(house, columns=48) as screen:
         screen.command("Einlass sign-in github")
-        shown = screen.wait_for("p paste", "cancel")
+        shown = screen.wait_for("Does the last page", "cancel")
         text = " ".join(" ".join(re.findall(r"│(.*?)│", shown)).split())
         assert "Does the last page not load? Then paste its address." in text
         assert text.startswith("Sign in at “127.0.0.1” in your browser.") and text.endswith("<Esc> cancel")

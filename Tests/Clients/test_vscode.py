@@ -23,11 +23,13 @@ from house import needs  # noqa: E402
 
 pytestmark = needs("node", "tsc")
 FAKE = Path(__file__).parent / "vscode/one_prompt.py"
-#: For each kind of prompt: its members, and the members of the answer. In a process of its own, because the modules of
-#: the kit have the names of others.
-KINDS = json.loads(subprocess.check_output(
-    [sys.executable, "-c", "import client_cases, json; print(json.dumps(client_cases.KINDS))"], cwd=CONFORMANCE))
-MAY_USE = "Visual Studio Code may then use this account."
+#: For each kind of prompt: a prompt of the kit, and an answer.
+KINDS = {entry["prompt"]["kind"]: entry for entry in json.loads((CONFORMANCE / "prompts.json").read_text())}
+sys.path.append(str(CONFORMANCE))
+from pseudo import shown as in_pseudo  # noqa: E402
+
+LANGUAGES = pytest.mark.parametrize("language", [lambda show: show, in_pseudo], ids=["english", "pseudo"])
+MAY_USE = "After the sign-in, “Visual Studio Code” may use the account."
 
 
 @pytest.fixture(scope="module")
@@ -127,10 +129,10 @@ def test_a_sign_in_by_page_is_a_session(house, host):
     assert host.answer(host.call("getSession", ["read:user"], {})) is None
     call = host.call("getSession", [], {"createIfNone": True})
     shown, notification = host.on_page()
-    assert shown["title"] == "Visual Studio Code: sign in at GitHub"
+    assert shown["title"] == "Sign in at “127.0.0.1” in your browser."
     assert shown["placeHolder"] == MAY_USE
     assert notification["cancellable"]
-    assert notification["title"].startswith(f"GitHub: sign in at 127.0.0.1 in your browser. {MAY_USE} [")
+    assert notification["title"].startswith(f"Sign in at “127.0.0.1” in your browser. {MAY_USE} [")
     host.expect(gone=notification["dialog"])
     session = host.answer(call)
     assert session["account"] == {"id": accounts(house)["ada"], "label": "ada"}
@@ -158,9 +160,9 @@ def test_a_sign_in_by_a_code_is_a_session(house, extension, enter_code):
         host.answer("activate")
         call = host.call("createSession", [])
         shown = host.expect(kind="progress")
-        code, page = re.match(r"GitHub: enter the code (\S+) at (\S+) until", shown["title"]).groups()
+        code, page = re.search(r" (\S+) – (\S+) \(until", shown["title"]).groups()
         assert MAY_USE in shown["title"]
-        assert "Enter only a code that you see in your own Visual Studio Code." in shown["title"]
+        assert "Enter only a code that “Visual Studio Code” shows on a machine of yours." in shown["title"]
         links = host.links(shown)
         host.answer(host.follow(links["Copy the code"]))
         assert host.expect("copied")["copied"] == code
@@ -178,7 +180,7 @@ def test_auto_is_a_code_on_another_computer(house, extension, enter_code):
         host.answer("activate")
         call = host.call("createSession", [])
         shown = host.expect(kind="progress")
-        assert "enter the code" in shown["title"]
+        assert "Enter this code" in shown["title"]
         host.send(dialog=shown["dialog"])
         assert host.failure(call)["name"] == "Canceled"
 
@@ -195,10 +197,12 @@ def test_the_address_of_a_page_that_did_not_load_is_pasted(house, host):
     with pytest.raises(urllib.error.HTTPError) as answer:
         urllib.request.build_opener(Stay).open(host.expect("opened")["opened"])
     wrong = host.follow(host.links(notification)["Paste the address of a page that did not load"])
-    host.type("http://127.0.0.1:1/", prompt=f"If the page does not load, paste its address here. {MAY_USE}")
+    here = "The address in the browser."
+    host.type("http://127.0.0.1:1/", prompt=f"{here} The sign-in goes on by itself if the browser is on this machine.")
     host.answer(wrong)
     host.type(answer.value.headers["Location"],
-              prompt=f"This does not fit. If the page does not load, paste its address here. {MAY_USE}")
+              prompt=f"{here} That does not fit. The whole address begins with “http://”. "
+                     "The sign-in goes on by itself if the browser is on this machine.")
     host.expect(gone=notification["dialog"])
     assert owner(house, host.answer(call)["accessToken"]) == "ada"
 
@@ -541,12 +545,13 @@ def test_a_failed_start_again_is_shown_and_offered_again(house, extension, tmp_p
 # The other kinds of prompt, at an einlass that opens one of them
 
 PERSON = {
-    "grantAccess": [("choose", "Allow")], "selectAccount": [("choose", "grace")],
-    "confirmAccount": [("choose", "ada")], "replaceAccount": [("choose", "ada")],
+    "grantAccess": [("press", 0)], "selectAccount": [("choose", "grace")], "confirmAccount": [("press", 0)],
+    "replaceAccount": [("choose", "Ada Lovelace")],
+    "openURL": [("choose", "Open github.example in the browser"), ("type", "com.example.editor:/callback?code=a&b=c")],
     "enterVerifier": [("type", "1234567")],
     "enterPassphrase": [("type", "ä \\ \" 😀"), ("type", "another"), ("type", "ä \\ \" 😀")],
-    "enterPassword": [("type", "ada"), ("type", "ä \\ \" 😀"), ("choose", "Remember the password")],
-    "trustCertificate": [("choose", "Trust this key")],
+    "enterPassword": [("type", "ada"), ("type", "ä \\ \" 😀"), ("choose", "Yes")],
+    "trustCertificate": [("press", 0)],
 }
 
 
@@ -570,62 +575,54 @@ def at_fake(house, extension, tmp_path):
         host.__exit__()
 
 
-def plain_names(members):
-    """The accounts of the kit have a name with unusual characters, so these have none."""
-    return {**members, **({"accounts": [
-        {name: value for name, value in one.items() if name != "displayName"} for one in members["accounts"]]}
-        if "accounts" in members and not members.get("more") else {})}
-
-
+@LANGUAGES
 @pytest.mark.parametrize("kind", PERSON)
-def test_a_prompt_of_each_kind_is_answered(at_fake, kind):
-    members, expected = KINDS[kind]
-    host, call, answer = at_fake({"kind": kind, **plain_names({**members, "more": False})})
+def test_a_prompt_of_each_kind_is_answered(at_fake, kind, language):
+    show = language(KINDS[kind]["prompt"]["show"])
+    host, call, answer = at_fake({**KINDS[kind]["prompt"], "show": show, "more": False})
     for step, text in PERSON[kind]:
-        shown = getattr(host, step)(text)
+        if step == "press":
+            shown = host.choose(show["buttons"][text]["label"])
+        else:
+            shown = getattr(host, step)(text)
+        assert shown["title"] == show["title"]
         if kind in ("enterPassphrase", "enterPassword") and step == "type":
             assert shown.get("password", False) == (text != "ada")
     assert host.failure(call)["name"] == "Canceled"
-    assert answer() == {"prompt": "p_1", "action": "accept", **expected}
+    assert answer() == {"prompt": "p_1", **KINDS[kind]["answer"]}
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_prompt_of_each_kind_is_cancelled(at_fake, kind):
-    host, call, answer = at_fake({"kind": kind, **KINDS[kind][0]})
+    host, call, answer = at_fake(KINDS[kind]["prompt"])
     host.send(dialog=host.expect("dialog")["dialog"])
     assert host.failure(call)["name"] == "Canceled"
     assert answer() == {"prompt": "p_1", "action": "cancel"}
 
 
-def test_a_grant_shows_its_permissions(at_fake):
-    host, _, answer = at_fake({"kind": "grantAccess", "permissions": ["email", "feed"], "added": ["feed"],
-                               "audience": "friends", "includes": ["refreshToken"]})
-    shown = host.choose("Don't allow")
-    assert shown["placeHolder"] == "Wanted: email, feed, for friends. New: feed. This gives lasting access."
+@pytest.mark.parametrize("button, action", [(1, "decline"), (2, "cancel")])
+def test_a_grant_shows_its_sentences_and_is_refused(at_fake, button, action):
+    prompt = KINDS["grantAccess"]["prompt"]
+    host, _, answer = at_fake(prompt)
+    shown = host.choose(prompt["show"]["buttons"][button]["label"])
+    assert shown["placeHolder"] == shown["items"][0]["detail"] == " ".join(prompt["show"]["text"])
     host.expect("answer", answer=1)
-    assert answer() == {"prompt": "p_1", "action": "decline"}
+    assert answer() == {"prompt": "p_1", "action": action}
 
 
-def test_a_sign_in_shows_what_it_gives(at_fake):
-    host, _, _ = at_fake({"kind": "openURL", "url": "https://github.example/", "host": "github.example",
-                          "grantsAccess": True, "permissions": ["email"], "audience": "onlyMe"})
-    shown = host.expect(kind="list")
-    assert shown["placeHolder"] == "Visual Studio Code may then use this account (email, for the person alone)."
-
-
-def test_a_new_key_of_a_server_is_a_warning(at_fake):
-    members = {**KINDS["trustCertificate"][0], "formerPublicKey": "sha256//old"}
-    host, _, answer = at_fake({"kind": "trustCertificate", **members})
-    shown = host.choose("Don't trust it")
-    assert "no authority has signed it. The server has another key than before: sha256//old." in shown["placeHolder"]
-    assert members["publicKey"] in [item.get("detail") for item in shown["items"]]
+@LANGUAGES
+def test_a_warning_stands_before_the_other_sentences(at_fake, language):
+    show = language({**KINDS["trustCertificate"]["prompt"]["show"], "warning": "The server has another key than before."})
+    host, _, answer = at_fake({**KINDS["trustCertificate"]["prompt"], "show": show})
+    shown = host.choose(show["buttons"][1]["label"])
+    assert shown["placeHolder"] == " ".join([show["warning"], *show["text"]])
     host.expect("answer", answer=1)
     assert answer() == {"prompt": "p_1", "action": "cancel"}
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_dialog_goes_away_with_its_prompt(at_fake, tmp_path, kind):
-    host, call, answer = at_fake({"kind": kind, **KINDS[kind][0]})
+    host, call, answer = at_fake(KINDS[kind]["prompt"])
     shown = host.expect("dialog")
     os.kill(int((tmp_path / "task.pid").read_text()), signal.SIGUSR1)
     assert host.expect(gone=shown["dialog"])["kind"] == shown["kind"]
@@ -636,8 +633,9 @@ def test_the_dialog_goes_away_with_its_prompt(at_fake, tmp_path, kind):
 
 def test_the_text_of_a_provider_is_text(at_fake):
     evil = "[GitHub](command:evil) $(trash) \x1b[31m\u202e"
-    named = dict.fromkeys(("host", "userCode", "providerName", "applicationTitle"), evil)
-    host, _, _ = at_fake({"kind": "deviceCode", **KINDS["deviceCode"][0], **named})
+    show = {"title": evil, "text": [evil], "warning": evil, "code": evil, "page": {"url": evil, "host": evil},
+            "buttons": [{"action": "cancel", "label": evil}]}
+    host, _, _ = at_fake({**KINDS["deviceCode"]["prompt"], "show": show})
     shown = host.expect(kind="progress")["title"]
     assert [target.partition("?")[0] for _, target, *_ in LINKS.findall(shown)] == ["command:einlass.link"] * 2
     assert "$(" not in shown and shown.isprintable()

@@ -1,10 +1,6 @@
 import { CancellationTokenSource, commands, Disposable, env, ProgressLocation, QuickPickItem, window } from "vscode";
-import {
-  Account, Answer, DeviceCodePrompt, EnterPassphrasePrompt, EnterPasswordPrompt, EnterVerifierPrompt,
-  GrantAccessPrompt, OpenURLPrompt, PromptHandlers, ReplaceAccountPrompt, SelectAccountPrompt, Signal,
-  TrustCertificatePrompt,
-} from "../../typescript/src/index";
-import { access, asker, FAULTS, origin, plain, PURPOSES, rights, sentences } from "./text";
+import { Account, Answer, Prompt, PromptForm, PromptHandlers, PromptKind, Signal } from "../../typescript/src/index";
+import { plain, sentences } from "./text";
 
 const LINK = "einlass.link";
 
@@ -19,21 +15,28 @@ export function entry(account: Account): Choice<{ account: string }> {
   };
 }
 
+const KINDS: readonly PromptKind[] = [
+  "grantAccess", "selectAccount", "confirmAccount", "replaceAccount", "openURL", "deviceCode", "enterVerifier",
+  "enterPassphrase", "enterPassword", "trustCertificate",
+];
+
+/** The members of an answer, or the answer of a button. */
+type Drawn = Record<string, unknown> | boolean | undefined;
+
+/** Returns a form above its answers: a title, and the other sentences. */
+function heading(show: PromptForm): { title: string; text: string } {
+  return { title: plain(show.title), text: sentences(show.warning && plain(show.warning), ...(show.text ?? []).map(plain)) };
+}
+
+/** Returns an answer without its action, which is `accept`. */
+function members({ action, ...rest }: Record<string, unknown>): Drawn {
+  return action === "accept" ? rest : action === "decline" ? false : undefined;
+}
+
 /** The prompts of einlass as lists, input boxes and notifications. Each goes away when its prompt closes. */
 export class Prompts implements Disposable {
-  readonly handlers: PromptHandlers = {
-    grantAccess: (prompt, closed) => this.grantAccess(prompt, closed),
-    selectAccount: (prompt, closed) => this.selectAccount(prompt, closed),
-    confirmAccount: (prompt, closed) =>
-      this.pick(closed, `Continue at ${origin(prompt)}?`, "", [{ ...entry(prompt.accounts[0]), answer: true }]),
-    replaceAccount: (prompt, closed) => this.replaceAccount(prompt, closed),
-    openURL: (prompt, closed) => this.openURL(prompt, closed),
-    deviceCode: (prompt, closed) => this.deviceCode(prompt, closed),
-    enterVerifier: (prompt, closed) => this.enterVerifier(prompt, closed),
-    enterPassphrase: (prompt, closed) => this.enterPassphrase(prompt, closed),
-    enterPassword: (prompt, closed) => this.enterPassword(prompt, closed),
-    trustCertificate: (prompt, closed) => this.trustCertificate(prompt, closed),
-  };
+  readonly handlers = Object.fromEntries(
+    KINDS.map((kind) => [kind, (prompt: Prompt, closed: Signal) => this.draw(prompt, closed)])) as PromptHandlers;
   private readonly registration = commands.registerCommand(LINK, (key) => this.links.get(key)?.());
   private readonly links = new Map<string, () => unknown>();
   /** The functions that ask for the last address of the browser, by flow. */
@@ -51,41 +54,68 @@ export class Prompts implements Disposable {
     this.registration.dispose();
   }
 
-  private grantAccess(prompt: GrantAccessPrompt, closed: Signal): Promise<Answer<"grantAccess">> {
-    const added = prompt.added.length > 0 && prompt.added.length < prompt.permissions.length;
-    const text = sentences(
-      rights(prompt) && `Wanted: ${rights(prompt)}.`, added && `New: ${prompt.added.map(plain).join(", ")}.`,
-      prompt.includes?.includes("refreshToken") && "This gives lasting access.");
-    return this.pick<boolean>(closed, `${asker(prompt)} wants to use your ${origin(prompt)} accounts`, text, [
-      { label: "Allow", answer: true }, { label: "Don't allow", detail: "This is remembered.", answer: false }]);
+  /** Draws a prompt by its form, whatever its kind. */
+  private draw(prompt: Prompt, closed: Signal): Promise<Answer<"openURL">> {
+    const { page, code, choices, fields } = prompt.show;
+    const drawn: Promise<Drawn> = page && code ? this.showCode(prompt, closed)
+      : page ? this.openPage(prompt, page, closed)
+      : fields?.length === 1 && fields[0].type === "text" && !choices ? this.askBeside(prompt, closed)
+      : fields && !choices ? this.enter(prompt.show, closed) : this.choose(prompt, closed);
+    return drawn as Promise<Answer<"openURL">>;
   }
 
-  private async selectAccount(prompt: SelectAccountPrompt, closed: Signal): Promise<Answer<"selectAccount">> {
-    const accounts = prompt.more && prompt.provider ? await this.accounts(prompt.provider) : prompt.accounts;
-    return this.pick(closed, `Account of ${origin(prompt)} for ${asker(prompt)}`, "", accounts.map(entry));
+  /** Shows the choices, and the buttons but for `cancel`, which is the Escape key. */
+  private async choose(prompt: Prompt, closed: Signal): Promise<Drawn> {
+    const { show } = prompt, { title, text } = heading(show);
+    if ("more" in prompt && prompt.more && prompt.provider) {
+      return this.pick(closed, title, "", (await this.accounts(prompt.provider)).map(entry));
+    }
+    const items: Choice<() => Drawn | Promise<Drawn>>[] = (show.choices ?? []).map(({ label, detail, answer }) => ({
+      label: plain(label), description: detail && plain(detail), answer: () => members(answer) }));
+    for (const { action, label } of show.buttons) {
+      const answer = action === "accept" ? () => show.fields ? this.enter(show, closed) : true
+        : action === "decline" ? () => false : () => undefined;
+      if (action !== "cancel" || !show.choices) items.push({ label: plain(label), answer });
+    }
+    // A long text has a line of its own, because a list cuts it.
+    if (!show.choices && text) items[0].detail = text;
+    return (await this.pick(closed, title, text, items))?.();
   }
 
-  private replaceAccount(prompt: ReplaceAccountPrompt, closed: Signal): Promise<Answer<"replaceAccount">> {
-    const fresh: Choice<{ account?: string }> = { label: "A new account", answer: {} };
-    return this.pick(closed, `You signed in at ${origin(prompt)}`, "Is this a new account, or one of these?",
-      [...prompt.accounts.map(entry), fresh]);
+  /** Asks for the fields, one after the other. */
+  private async enter(show: PromptForm, closed: Signal): Promise<Drawn> {
+    const { title, text } = heading(show), entered: Record<string, unknown> = {};
+    for (const { name, label, type, twice } of show.fields ?? []) {
+      if (type === "flag") {
+        entered[name] = await this.pick<boolean>(closed, title, plain(label), [
+          { label: "No", answer: false }, { label: "Yes", answer: true }]);
+      } else {
+        const password = type === "secret";
+        const prompt = sentences(`${plain(label)}.`, text);
+        entered[name] = await this.input(closed, { title, password, prompt }) || undefined;
+        if (twice && entered[name] !== undefined && !await this.input(closed, {
+          title, password, prompt: "The same again.",
+          validateInput: (again) => again === entered[name] ? undefined : "This is another one." })) return undefined;
+      }
+      if (entered[name] === undefined) return undefined;
+    }
+    return entered;
   }
 
-  private async openURL(prompt: OpenURLPrompt, closed: Signal): Promise<Answer<"openURL">> {
-    const open = () => env.openExternal(prompt.url);
-    const host = plain(prompt.host);
-    const title = `${asker(prompt)}: sign in at ${origin(prompt)}`;
+  private async openPage(prompt: Prompt, page: { url: string; host: string }, closed: Signal): Promise<Drawn> {
+    const { title, text } = heading(prompt.show);
+    const open = () => env.openExternal(page.url);
     const asked = this.verifierAsked(prompt.flows[0], closed);
-    const work = await this.pick<() => PromiseLike<unknown>>(closed, title, access(prompt), [
-      { label: `Open ${host} in the browser`, answer: open },
-      { label: "Copy the address", answer: () => env.clipboard.writeText(prompt.url) }]);
+    const work = await this.pick<() => PromiseLike<unknown>>(closed, title, text, [
+      { label: `Open ${plain(page.host)} in the browser`, answer: open },
+      { label: "Copy the address", answer: () => env.clipboard.writeText(page.url) }]);
     if (!work) return undefined;
     await work();
+    if (prompt.show.fields) return this.enter(prompt.show, closed);
     await asked;
     const paste = () => this.pastes.get(prompt.flows[0])?.();
-    const text = sentences(`${origin(prompt)}: sign in at ${host} in your browser.`, access(prompt));
     const mayPaste = this.pastes.has(prompt.flows[0]);
-    return this.wait(closed, text, {
+    return this.wait(closed, sentences(title, text), {
       "Open again": open, ...(mayPaste ? { "Paste the address of a page that did not load": paste } : {}) });
   }
 
@@ -102,35 +132,25 @@ export class Prompts implements Disposable {
     });
   }
 
-  private deviceCode(prompt: DeviceCodePrompt, closed: Signal): Promise<Answer<"deviceCode">> {
+  private showCode(prompt: Prompt, closed: Signal): Promise<Drawn> {
+    const { title, text } = heading(prompt.show), { page, code } = prompt.show;
     const end = new Date(prompt.expiresAt * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-    const text = sentences(
-      `${origin(prompt)}: enter the code ${plain(prompt.userCode)} at ${plain(prompt.verificationUri)} until ${end}.`,
-      access(prompt), `Enter only a code that you see in your own ${asker(prompt)}.`);
-    const page = prompt.verificationUriComplete ?? prompt.verificationUri;
-    return this.wait(closed, text, {
-      "Copy the code": () => env.clipboard.writeText(prompt.userCode),
-      [`Open ${plain(prompt.host)}`]: () => env.openExternal(page),
+    const whole = "verificationUriComplete" in prompt && prompt.verificationUriComplete || page!.url;
+    return this.wait(closed, sentences(title, `${plain(code!)} – ${plain(page!.url)} (until ${end}).`, text), {
+      "Copy the code": () => env.clipboard.writeText(code!),
+      [`Open ${plain(page!.host)}`]: () => env.openExternal(whole),
     });
   }
 
-  private async enterVerifier(prompt: EnterVerifierPrompt, closed: Signal): Promise<Answer<"enterVerifier">> {
+  /** Asks for a text of the page: by the link of its notification, because most people never need it, or at once. */
+  private async askBeside(prompt: Prompt, closed: Signal): Promise<Drawn> {
     const [flow] = prompt.flows;
     this.asked.add(flow);
     closed.addEventListener("abort", () => this.asked.delete(flow));
     this.waiting.get(flow)?.();
     this.waiting.delete(flow);
-    const pin = prompt.expects === "pin";
-    const wish = pin ? "Enter the number from the page." : "If the page does not load, paste its address here.";
-    const ask = async () => {
-      const text = await this.input(closed, {
-        title: `${asker(prompt)}: sign in at ${origin(prompt)}`,
-        prompt: sentences(prompt.again && "This does not fit.", wish, access(prompt)),
-      });
-      return text ? { text } : undefined;
-    };
-    if (pin || prompt.again) return ask();
-    // The notification of `openURL` has the link, because most people never need it.
+    const ask = () => this.enter(prompt.show, closed);
+    if (prompt.show.warning || "expects" in prompt && prompt.expects === "pin") return ask();
     return new Promise((resolve) => {
       this.pastes.set(flow, async () => {
         const answer = await ask();
@@ -141,43 +161,6 @@ export class Prompts implements Disposable {
         resolve(undefined);
       });
     });
-  }
-
-  private async enterPassphrase(prompt: EnterPassphrasePrompt, closed: Signal): Promise<Answer<"enterPassphrase">> {
-    const purpose = PURPOSES[prompt.purpose];
-    const title = `${asker(prompt)}: the passphrase that ${purpose}${prompt.path ? ` ${plain(prompt.path)}` : ""}`;
-    const passphrase = await this.input(closed, {
-      title, password: true, prompt: prompt.again ? "This passphrase does not fit." : undefined });
-    if (!passphrase) return undefined;
-    const repeated = !prompt.new || await this.input(closed, {
-      title, password: true, prompt: "The same again.",
-      validateInput: (text) => text === passphrase ? undefined : "This is another passphrase." });
-    return repeated ? { passphrase } : undefined;
-  }
-
-  private async enterPassword(prompt: EnterPasswordPrompt, closed: Signal): Promise<Answer<"enterPassword">> {
-    const title = `${asker(prompt)}: log in at ${plain(prompt.server)}`;
-    const warning = sentences(prompt.again && "The server refused that user name or password.",
-      prompt.secure === false && "Others on the way can read the password.", access(prompt));
-    const username = prompt.username ?? await this.input(closed, { title, prompt: sentences("User name.", warning) });
-    if (!username) return undefined;
-    const password = await this.input(closed, {
-      title, password: true, prompt: sentences(`Password of ${plain(username)}.`, warning) });
-    if (!password) return undefined;
-    const remember = prompt.mayRemember && await this.pick<boolean>(closed, title, "Remember the password?", [
-      { label: "Don't remember the password", answer: false }, { label: "Remember the password", answer: true }]);
-    if (prompt.mayRemember && remember === undefined) return undefined;
-    return { password, ...(prompt.username ? {} : { username }), ...(remember ? { remember } : {}) };
-  }
-
-  private trustCertificate(prompt: TrustCertificatePrompt, closed: Signal): Promise<Answer<"trustCertificate">> {
-    const fault = prompt.fault ? FAULTS[prompt.fault] ?? FAULTS.untrusted : "its key is new";
-    const former = prompt.formerPublicKey;
-    return this.pick<true | undefined>(closed, `${asker(prompt)}: the certificate of ${plain(prompt.server)}`,
-      sentences(`Do not trust it unless the key is that of your server: ${fault}.`,
-        former !== undefined && `The server has another key than before: ${plain(former)}.`), [
-        { label: "Don't trust it", answer: undefined },
-        { label: "Trust this key", detail: plain(prompt.publicKey), answer: true }]);
   }
 
   /** Shows a list. Returns `undefined` if the person closes it, or the prompt closes. */
