@@ -26,7 +26,7 @@ from world import CONTROL, EINLASS, PROJECT, SANDBOX, World, visit
 DEVICE_CODE = re.compile(r"^ *(http://\S+/device)\s.*?^ *([A-Z]{4}-[A-Z]{4})\s", re.DOTALL | re.MULTILINE)
 # What a person types at a command that asks, line after line.
 TYPED = {
-    r"einlassctl sign-in \S+": [],
+    r"einlassctl sign-in \S+( --scope \S+)*": [],
     r"einlassctl providers configure github": ["demo-github", "demo-secret"],
     r"einlassctl accounts add": ["twitter", "joan", "OAuth 1.0a", "1002-system-token", "1002-system-secret",
                                  "system-twitter-key", "system-twitter-secret"],

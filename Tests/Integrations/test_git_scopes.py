@@ -3,11 +3,17 @@
     python -m pytest Tests/Integrations/test_git_scopes.py
 """
 import json
+import os
+import signal
+import subprocess
+import urllib.request
 
 import pytest
 
+from house import SANDBOX
+
 DENIED = {"github": "not found", "gitlab": "403"}
-HOSTS = ["github", "gitlab", "bitbucket", "gitea", "forgejo"]
+HOSTS = ["github", "gitlab", "gitea", "forgejo"]
 
 
 def clone(house, provider):
@@ -64,14 +70,19 @@ def test_a_usual_sign_in_reaches_no_private_repository_and_keeps_its_token(house
 
 
 @pytest.mark.parametrize("provider, scopes, reads, writes", [
-    ("gitlab", ["read_user", "read_repository"], True, False), ("gitlab", ["read_user", "write_repository"], True, True),
-    ("gitea", ["openid", "read:repository"], True, False), ("gitea", ["openid", "read:user"], False, False),
-    ("github", ["repo"], True, True), ("github", ["public_repo"], False, False),
+    ("gitlab", ["read_user"], False, False), ("gitlab", ["read_repository"], True, False), ("gitlab", ["write_repository"], True, True),
+    ("gitea", ["openid"], True, True), ("gitea", ["openid", "read:repository"], True, False),
+    ("gitea", ["openid", "write:repository"], True, True), ("gitea", ["openid", "read:user"], False, False),
+    ("forgejo", ["read:user"], True, True), ("github", ["repo"], True, True), ("github", ["public_repo"], False, False),
+    ("bitbucket", ["account"], False, False), ("bitbucket", ["repository"], True, False),
+    ("bitbucket", ["repository:write"], True, True),
 ])
 def test_the_simulated_repository_checks_scopes_as_the_provider_does(house, provider, scopes, reads, writes):
-    house.sign_in(provider, *(word for scope in scopes for word in ("--scope", scope)))
-    code, _, errors = clone(house, provider)
-    assert (code == 0) == reads, errors
+    token = {"application": "demo-" + provider, "user": "3001", "scopes": scopes, "expiresAt": 1 << 40}
+    house.change({provider: {"tokens": {"T": token}}})
+    house.run("git", "config", "--global", "http.extraHeader", "Authorization: Bearer T")
+    code, _, errors = house.run("git", "clone", "-q", house.origin(provider) + "/ada/hello.git", provider)
+    assert (code == 0) == reads and (reads or "not found" in errors or "403" in errors), errors
     if reads:
         code, _, errors = push(house, provider)
         assert (code == 0) == writes and (writes or "403" in errors), errors
@@ -93,6 +104,22 @@ def test_a_reset_of_the_sandbox_forgets_pushes(house):
     house.reset()
     house.sign_in("forgejo")
     assert house.run("git", "ls-remote", "origin", "main", cwd=house.folder / "work/forgejo")[1].split()[0] == first
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT])
+def test_the_repository_ends_with_the_sandbox(tmp_path, end):
+    token = {"application": "demo-forgejo", "user": "3001", "scopes": [], "expiresAt": 1 << 40}
+    with subprocess.Popen([SANDBOX], stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(tmp_path)}) as sandbox:
+        ready = json.loads(sandbox.stdout.readline())
+        patch = json.dumps({"forgejo": {"tokens": {"T": token}}}).encode()
+        urllib.request.urlopen(urllib.request.Request(ready["control"] + "/state", patch, method="PATCH")).close()
+        listed = subprocess.run(
+            ["git", "-c", "http.extraHeader=Authorization: Bearer T", "ls-remote", ready["addresses"]["forgejo"] + "/ada/hello.git"],
+            capture_output=True, text=True, env={**os.environ, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull})
+        assert "refs/heads/main" in listed.stdout, listed.stderr
+        assert [path.name[:16] for path in tmp_path.iterdir()] == ["einlass-sandbox-"]
+        sandbox.send_signal(end)
+    assert sandbox.returncode == 0 and not list(tmp_path.iterdir())
 
 
 def test_on_a_pipe_the_setup_names_the_sign_in_that_adds_the_scopes_in_one_line(house):
@@ -124,16 +151,17 @@ def test_on_a_terminal_the_setup_offers_the_sign_in(house, answer, code):
 
 
 def test_a_provider_that_does_not_grant_the_scopes_is_named(house):
-    house.change({"bitbucket": {"behaviour": {"grants": ["account", "email"]}}})
-    house.sign_in("bitbucket")
+    # As at Bitbucket, where the permissions of the application decide.
+    house.change({"gitlab": {"behaviour": {"grants": ["read_user"]}}})
+    house.sign_in("gitlab")
     with house.on_terminal("einlassctl", "setup", "git") as terminal:
         terminal.wait_for("Make these changes? [y/N]")
         terminal.type("y\r")
         terminal.wait_for("Sign in again with them? [y/N]")
         terminal.type("y\r")
         assert terminal.end() == 0, terminal.shown
-    assert "did not grant repository:write" in terminal.shown and "providers show" in terminal.shown
-    assert clone(house, "bitbucket")[0] == 128
+    assert "did not grant read_repository, write_repository" in terminal.shown and "providers show" in terminal.shown
+    assert clone(house, "gitlab")[0] == 128
 
 
 def test_scopes_that_the_provider_does_not_name_are_not_called_lacking(house):

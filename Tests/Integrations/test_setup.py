@@ -267,7 +267,7 @@ def test_the_longest_path_of_a_service_decides_the_account_of_git(house, tmp_pat
 
 
 def test_git_clones_the_repository_of_the_sandbox(house):
-    house.sign_in("github")
+    house.sign_in("github", "--scope", "git")
     address = house.origin("github") + "/ada/hello.git"
     assert house.run("git", "clone", "-q", address, str(house.folder / "work/before"))[0] == 128
     house.do("setup", "git", "--yes")

@@ -67,7 +67,10 @@ final class GitRepositories: Sendable {
     try process.run()
     let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
-    guard process.terminationStatus == 0 else { throw CocoaError(.executableLoad) }
+    // A service of http-backend may end with an error after its answer.
+    guard process.terminationStatus == 0 || !bytes.isEmpty else {
+      throw CocoaError(.executableLoad)
+    }
     return Array(bytes)
   }
 
