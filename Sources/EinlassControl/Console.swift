@@ -162,7 +162,7 @@ final class Console: Client {
         if let sentence = sentence(about: method, params) { complain(sentence) }
         guard method == "prompt.opened" else { return }
         if let answer = givenPassword(params) { return try self.answer(answer, to: params) }
-        complain(Questions.deviceCode(params, Style(for: STDERR_FILENO)))
+        complain(Questions.page(params["show"]?.object ?? [:], Style(for: STDERR_FILENO)))
         try answer(["prompt": params["prompt"] ?? .null, "action": "accept"])
       }
       return

@@ -9,6 +9,23 @@ ACCOUNTS = [{"account": f"a_{n}", "provider": "twitter", "username": name, "disp
             for n, name in enumerate(["ada", "$(touch pwned)", "bob", EVIL], 1)]
 
 
+FIELD = {"name": "text", "label": "The address" + EVIL, "type": "text"}
+SHOWS = {
+    "enterPassphrase": {"title": "Enter it" + EVIL, "fields": [
+        {"name": "passphrase", "label": "Passphrase", "type": "secret"}], "buttons": []},
+    "deviceCode": {"title": "Enter this code" + EVIL, "code": "ABCD-EFGH" + EVIL,
+                   "page": {"url": "https://example.org/device", "host": "example.org"}, "buttons": []},
+    "openURL": {"title": "Sign in" + EVIL, "page": {"url": "https://example.org/a?b" + EVIL, "host": "example.org"},
+                "buttons": []},
+    "enterVerifier": {"title": "Paste it" + EVIL, "fields": [FIELD], "buttons": []},
+    "again": {"title": "Paste it", "warning": "That does not fit." + EVIL, "fields": [FIELD], "buttons": []},
+}
+
+
+def ask(prompt, kind, show=None):
+    send({"method": "prompt.opened", "params": {"prompt": prompt, "kind": kind, "show": SHOWS[show or kind]}})
+
+
 def send(message):
     sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
     sys.stdout.flush()
@@ -31,7 +48,7 @@ def check(id, rest):
         for done in (10, 50, 100):
             send({"method": "store.progress", "params": {"request": id, "method": "store.check", "done": done, "total": 100}})
     elif WHAT in ("passphrase", "expires"):
-        send({"method": "prompt.opened", "params": {"prompt": "p_1", "kind": "enterPassphrase", "purpose": "key" + EVIL}})
+        ask("p_1", "enterPassphrase")
         if WHAT == "expires":
             send({"method": "prompt.closed", "params": {"prompt": "p_1", "outcome": "expired"}})
             return fail(id, 1014, "flowExpired")
@@ -54,11 +71,10 @@ def sign_in(id, rest):
     """Answers accounts.signIn, after an `openURL` prompt with an `enterVerifier` prompt beside it, or after a device
     code."""
     if WHAT == "device":
-        send({"method": "prompt.opened", "params": {"prompt": "p_1", "kind": "deviceCode", "userCode": "ABCD-EFGH" + EVIL,
-                                                    "verificationUri": "https://example.org/device"}})
+        ask("p_1", "deviceCode")
     else:
-        send({"method": "prompt.opened", "params": {"prompt": "p_2", "kind": "enterVerifier", "expects": "redirectURL"}})
-        send({"method": "prompt.opened", "params": {"prompt": "p_1", "kind": "openURL", "url": "https://example.org/a?b" + EVIL}})
+        ask("p_2", "enterVerifier")
+        ask("p_1", "openURL")
     _, answer, answer_id = next(rest)
     assert answer == {"prompt": "p_1", "action": "accept"}, answer
     if WHAT == "browser":
@@ -72,7 +88,7 @@ def sign_in(id, rest):
         assert answer == {"prompt": "p_2", "action": "accept", "text": "http://127.0.0.1:1/nothing"}, answer
         send({"id": answer_id, "result": {}})
         send({"method": "prompt.closed", "params": {"prompt": "p_2", "outcome": "accepted"}})
-        send({"method": "prompt.opened", "params": {"prompt": "p_3", "kind": "enterVerifier", "expects": "redirectURL", "again": True}})
+        ask("p_3", "enterVerifier", "again")
         _, answer, answer_id = next(rest)
         assert answer == {"prompt": "p_3", "action": "accept", "text": "http://127.0.0.1:1/?code=c"}, answer
         send({"id": answer_id, "result": {}})

@@ -168,7 +168,7 @@ def test_a_person_signs_in_by_a_page_a_pasted_address_or_a_code(how, shown):
         if how == "paste":
             terminal.type("\r")
             terminal.type("http://127.0.0.1:1/nothing\r")
-            terminal.wait_for("That is wrong or incomplete.")
+            terminal.wait_for("That does not fit.")
             terminal.type("http://127.0.0.1:1/?code=c\r")
         assert terminal.end() == 0 and "Signed in: twitter/ada." in terminal.shown
         assert not CONTROLS.search(re.sub("\r|\x1b\\[\\d*m", "", terminal.shown))

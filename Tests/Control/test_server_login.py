@@ -58,11 +58,11 @@ def start(tmp_path):
 def test_a_self_signed_certificate_is_asked_about_once_and_the_password_once(server, certificate, start):
     place = ("--server", server["base"], "--username", "alice")
     with start("sign-in", "fcsdk", *place) as terminal:
-        terminal.wait_for("Yes, accept this key for this account")
+        terminal.wait_for("Trust this key")
         assert key_of(certificate) in terminal.shown and "Password" not in terminal.shown
-        assert "is not certified by anyone but itself" in terminal.shown
+        assert "is certified by nobody but itself" in terminal.shown
         terminal.type("2\r")
-        terminal.wait_for(f"Password of alice at {server['base']}:")
+        terminal.wait_for("Password:")
         terminal.type(server["password"] + "\r")
         assert terminal.end() == 0 and f"Signed in: fcsdk/alice@{place_of(server)}." in terminal.shown
     assert start("access", "set", "einlassctl", "fcsdk", "granted", given="").returncode == 0
@@ -75,7 +75,7 @@ def test_a_self_signed_certificate_is_asked_about_once_and_the_password_once(ser
     assert start("token", "fcsdk", "--header", given="").returncode == 1
     # The next sign-in asks for the password alone.
     with start("sign-in", "fcsdk", *place) as terminal:
-        terminal.wait_for("Password of alice")
+        terminal.wait_for("Password:")
         assert "Trust" not in terminal.shown
         terminal.type(server["password"] + "\r")
         assert terminal.end() == 0 and f"Signed in again: fcsdk/alice@{place_of(server)}." in terminal.shown
@@ -83,7 +83,7 @@ def test_a_self_signed_certificate_is_asked_about_once_and_the_password_once(ser
 
 def test_the_first_choice_sends_nothing(server, start):
     with start("sign-in", "fcsdk", "--server", server["base"], "--username", "alice") as terminal:
-        terminal.wait_for("> 1  No, send nothing")
+        terminal.wait_for("> 1  Send nothing")
         terminal.type("\r")
         assert terminal.end() == 1 and "Password" not in terminal.shown
 
@@ -111,7 +111,7 @@ def test_plain_http_needs_its_own_option(start):
         refused = start(*command, given="")
         assert refused.returncode == 1 and "plain http" in refused.stderr
         with start(*command, "--plain-http") as terminal:
-            terminal.wait_for("Password of alice")
+            terminal.wait_for("Password:")
             assert f"The password goes to {place} by plain http" in terminal.shown
             terminal.type(ready["password"] + "\r")
             assert terminal.end() == 0

@@ -52,10 +52,10 @@ def page(terminal):
 
 def test_the_redirect_of_a_browser_elsewhere_is_pasted(sign_in):
     with sign_in("gitlab") as terminal:
-        terminal.wait_for("paste the address of that page here:")
+        terminal.wait_for("The address in the browser:")
         ended = Visitor().open(page(terminal)).press("allow").location
         terminal.type(ended.replace("state=", "state=x") + "\r")
-        terminal.wait_for("That is wrong or incomplete. Paste the whole address, which begins with http://.")
+        terminal.wait_for("That does not fit. The whole address begins with “http://”.")
         terminal.type(f' "<{ended}>" \r')
         assert terminal.end() == 0 and "Signed in: gitlab/ada." in terminal.shown
 
@@ -70,18 +70,18 @@ def test_einlassctl_says_that_it_waits_for_a_taken_port(sign_in, tmp_path):
             terminal.wait_for("Another program uses the port of the redirect address.")
             assert "http" not in terminal.shown
             other.close()
-            terminal.wait_for("paste the address of that page here:")
+            terminal.wait_for("The address in the browser:")
             terminal.type("\x03")
             assert terminal.end() != 0
 
 
 def test_a_denial_elsewhere_gets_a_next_step(sign_in):
     with sign_in("gitlab") as terminal:
-        terminal.wait_for("paste the address of that page here:")
+        terminal.wait_for("The address in the browser:")
         terminal.type(Visitor().open(page(terminal)).press("deny").location + "\r")
         assert terminal.end() == 1 and "(accessDenied, 1012)" in terminal.shown and "next: Sign in again, and allow it" in terminal.shown
     with sign_in("gitlab") as terminal:
-        terminal.wait_for("paste the address of that page here:")
+        terminal.wait_for("The address in the browser:")
         terminal.type("\x03")
         assert terminal.end() == 1 and "Cancelled." in terminal.shown and "problem" not in terminal.shown
     with sign_in("flickr", "--flow", "deviceCode") as terminal:
@@ -90,10 +90,10 @@ def test_a_denial_elsewhere_gets_a_next_step(sign_in):
 
 def test_a_pin_of_a_page_elsewhere_is_typed(sign_in):
     with sign_in("twitter") as terminal:
-        terminal.wait_for("The PIN that the page shows:")
+        terminal.wait_for("Number:")
         shown = Visitor().open(page(terminal)).press("allow").page
         terminal.type("1234567\r")
-        terminal.wait_for("That is wrong or incomplete")
+        terminal.wait_for("That does not fit")
         terminal.type(re.search(r"\b[0-9]{7}\b", shown)[0] + "\r")
         assert terminal.end() == 0 and "Signed in: twitter/ada." in terminal.shown
 
@@ -101,41 +101,41 @@ def test_a_pin_of_a_page_elsewhere_is_typed(sign_in):
 def test_the_person_chooses_the_account_if_the_provider_names_none(sign_in):
     def signed_in(choose=None):
         with sign_in("sequencing") as terminal:
-            terminal.wait_for("paste the address of that page here:")
+            terminal.wait_for("The address in the browser:")
             terminal.type(Visitor().open(page(terminal)).press("allow").location + "\r")
             if choose:
-                terminal.wait_for("Replace the credential of which account?")
+                terminal.wait_for("Is this a new account, or one of these?")
                 terminal.wait_for("Sequencing.com")
                 terminal.type(choose + "\r")
             assert terminal.end() == 0, terminal.shown
             return terminal.shown
     assert "Signed in: sequencing/Sequencing.com." in signed_in()
     shown = signed_in(choose="1")
-    assert "Sequencing.com does not identify the account of this sign-in." in shown
-    assert "> 1  None, it is a new account" in shown and "Signed in: sequencing/Sequencing.com 2." in shown
+    assert "You signed in at “Sequencing.com”." in shown
+    assert "> 1  A new account" in shown and "Signed in: sequencing/Sequencing.com 2." in shown
     assert re.search(r"Signed in again: sequencing/Sequencing\.com( 2)?\.", signed_in(choose="2"))
 
 
 def test_three_wrong_entries_are_named_in_the_error(sign_in):
     with sign_in("twitter") as terminal:
         for entry in ("1234567", "x", "7654321"):
-            terminal.wait_for("The PIN that the page shows:")
+            terminal.wait_for("Number:")
             terminal.type(entry + "\r")
         assert terminal.end() == 1 and "does not accept the entered PIN. Sign in again" in terminal.shown
         assert "registration" not in terminal.shown
     with sign_in("gitlab") as terminal:
         for _ in range(3):
-            terminal.wait_for("paste the address of that page here:")
+            terminal.wait_for("The address in the browser:")
             terminal.type("x\r")
         assert terminal.end() == 1 and "The entered text is not the final address of the browser." in terminal.shown
 
 
 def test_a_redirect_without_a_listener_is_pasted(sign_in):
     with sign_in("apple") as terminal:
-        terminal.wait_for("Paste the whole address of that page here:")
+        terminal.wait_for("The address in the browser:")
         assert "On another machine" not in terminal.shown and "Waiting for the browser" not in terminal.shown
-        ended = Visitor().open(re.search(r"Open this page in a browser:\s+(\S+)", terminal.shown)[1]).press("allow").location
-        assert f"The browser ends on {ended.split('?')[0]}" in terminal.shown.replace("\r\n", "")
+        ended = Visitor().open(re.search(r"(http\S+/\S+\?\S+)", terminal.shown)[1]).press("allow").location
+        assert f"The browser ends at “{ended.split('?')[0]}”" in terminal.shown.replace("\r\n", "")
         terminal.type(ended + "\r")
         assert terminal.end() == 0, terminal.shown
 
@@ -143,7 +143,7 @@ def test_a_redirect_without_a_listener_is_pasted(sign_in):
 def test_a_sign_in_as_another_person_gets_a_next_step(sign_in):
     def as_(user, *arguments):
         with sign_in(*arguments) as terminal:
-            terminal.wait_for("The PIN that the page shows:")
+            terminal.wait_for("Number:")
             shown = Visitor().open(page(terminal)).press("allow", user=user).page
             terminal.type(re.search(r"\b[0-9]{7}\b", shown)[0] + "\r")
             return terminal.end(), terminal.shown
@@ -152,7 +152,7 @@ def test_a_sign_in_as_another_person_gets_a_next_step(sign_in):
     assert code == 1 and "next: Sign in again: einlassctl sign-in --account twitter/ada " in shown.replace("\r\n", ""), shown
 
 
-@pytest.mark.parametrize("provider, code", [("github", r"\b[A-Z]{4}-[A-Z]{4}\b"), ("facebook", r"code there:\s+(\S+)")])
+@pytest.mark.parametrize("provider, code", [("github", r"\b[A-Z]{4}-[A-Z]{4}\b"), ("facebook", r"  http\S+\s+(\S+)")])
 def test_a_code_is_entered_elsewhere(sign_in, provider, code):
     with sign_in(provider, "--flow", "deviceCode") as terminal:
         terminal.wait_for("The sign-in continues after that")
@@ -167,8 +167,8 @@ def test_a_code_asked_for_by_name_needs_no_terminal(sign_in):
         return subprocess.Popen(argv, env=os.environ | environment, text=True, start_new_session=True, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     with sign_in("github", "--flow", "deviceCode", on=piped) as process:
-        told = [process.stderr.readline() for _ in range(5)]
-        Visitor().open(told[1].strip()).press("allow", user_code=told[3].strip())
+        told = [process.stderr.readline() for _ in range(6)]
+        Visitor().open(told[3].strip()).press("allow", user_code=told[4].strip())
         assert process.communicate(timeout=60)[0] == "Signed in: github/ada.\n" and process.returncode == 0
     # Without `--flow deviceCode`, or with `--no-input`, the command does not wait.
     for arguments in (["github"], ["github", "--flow", "deviceCode", "--no-input"]):
@@ -183,10 +183,10 @@ def test_a_sign_in_for_a_resource_names_application_resource_and_issuer(sign_in,
     with running("resource_server.py", issuer) as resource:
         for new in (True, False):
             with sign_in(resource["resource"]) as terminal:
-                terminal.wait_for("paste the address of that page here:")
-                assert f"einlassctl asks for a token for {resource['resource']}." in terminal.shown
-                assert "chose the page of the sign-in: 127.0.0.1" in terminal.shown
-                url = re.search(r"Open this page in a browser:\s+(\S+)", terminal.shown)[1]
+                terminal.wait_for("The address in the browser:")
+                assert f"“einlassctl” asks for a token for “{resource['resource']}”." in terminal.shown
+                assert "chose the place of the sign-in: “127.0.0.1”" in terminal.shown
+                url = re.search(r"(http\S+/\S+\?\S+)", terminal.shown)[1]
                 terminal.type(Visitor().open(url).press("allow").location + "\r")
                 assert terminal.end() == 0, terminal.shown
             signed_in, issued = re.search(r"(Signed in(?: again)?: .*)\s+(Its tokens .*)", terminal.shown).groups()
@@ -198,7 +198,7 @@ def test_a_sign_in_for_a_resource_names_application_resource_and_issuer(sign_in,
             assert {family["resource"] for family in families} == {resource["resource"]}
     # The control: a sign-in at a provider shows nothing of this.
     with sign_in("gitlab") as terminal:
-        terminal.wait_for("paste the address of that page here:")
+        terminal.wait_for("The address in the browser:")
         terminal.type(Visitor().open(page(terminal)).press("allow").location + "\r")
         assert terminal.end() == 0 and "token for" not in terminal.shown and "Its tokens" not in terminal.shown
 
@@ -208,19 +208,19 @@ def test_a_login_at_a_server_of_one_s_own_asks_for_name_and_password(ready, sign
     with sign_in("fcsdk") as terminal:
         assert terminal.end() == 1 and "--server is missing. FCSDK server means a server of your own" in terminal.shown
     with sign_in("fcsdk", "--server", server) as terminal:
-        terminal.wait_for(f"User name at {server}:")
+        terminal.wait_for("User name:")
         terminal.type("ada\r")
-        terminal.wait_for(f"Password of ada at {server}:")
+        terminal.wait_for("Password:")
         terminal.type("wrong\r")
         terminal.wait_for("The server refused that user name or password.")
         terminal.type("ada\r")
-        terminal.wait_for("Password of ada")
+        terminal.wait_for("Password:")
         terminal.type("demo-password\r")
         assert terminal.end() == 0 and "Signed in: fcsdk/ada@127.0.0.1:" in terminal.shown
     assert "wrong" not in terminal.shown and "demo-password" not in terminal.shown
     # The next sign-in takes the server and the name from the last one.
     with sign_in("fcsdk") as terminal:
-        terminal.wait_for(f"Password of ada at {server}:")
+        terminal.wait_for("Password:")
         terminal.type("demo-password\r")
         assert terminal.end() == 0 and "Signed in again: fcsdk/ada@127.0.0.1:" in terminal.shown
 
@@ -244,7 +244,7 @@ def test_a_remembered_password_renews_the_session(ready, sign_in, types):
     assert sign_in(on=renewal).returncode == 1
     if types:
         with sign_in(*place, "--remember") as terminal:
-            terminal.wait_for("Password of ada")
+            terminal.wait_for("Password:")
             terminal.type("demo-password\r")
             assert terminal.end() == 0
     else:
@@ -284,4 +284,4 @@ def test_a_password_of_a_descriptor_is_not_asked_for_on_a_terminal(ready, sign_i
         with sign_in("fcsdk", "--server", ready["addresses"]["fcsdk"], "--username", "ada",
                      "--password-fd", str(password.fileno())) as terminal:
             assert terminal.end() == 1 and "The server refused that user name or password." in terminal.shown
-            assert "Password of" not in terminal.shown
+            assert "Password:" not in terminal.shown

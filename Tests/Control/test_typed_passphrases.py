@@ -26,13 +26,13 @@ def sealed(tmp_path):
 def test_a_passphrase_typed_ahead_is_not_shown(sealed):
     store, home = sealed
     with Terminal([CONTROL, "store", "check", *store], **home) as terminal:
-        terminal.wait_for("Passphrase (opens the store ")
+        terminal.wait_for("Passphrase:")
         # The second passphrase is typed while scrypt still works on the first one.
         terminal.type("wr0ng\r")
         terminal.wait_for("\n")
         terminal.type("s3cret-ahead\r")
-        terminal.wait_for("Passphrase (opens the store ")
-        terminal.wait_for("Passphrase (opens the store ")
+        terminal.wait_for("Passphrase:")
+        terminal.wait_for("Passphrase:")
         terminal.type("correct horse\r")
         assert terminal.end() == 0 and "s3cret" not in terminal.shown
 
@@ -40,7 +40,7 @@ def test_a_passphrase_typed_ahead_is_not_shown(sealed):
 @pytest.mark.parametrize("passphrase, code", [("öpen sesame", 0), ("mellon", 1)])
 def test_a_passphrase_is_asked_for_and_not_shown(passphrase, code):
     with Terminal([CONTROL, "store", "check", *fake("passphrase")]) as terminal:
-        terminal.wait_for("Passphrase (key")
+        terminal.wait_for("Passphrase:")
         terminal.type(passphrase + "\r")
         assert terminal.end() == code
         assert passphrase not in terminal.shown and "\u202e" not in terminal.shown
@@ -49,13 +49,13 @@ def test_a_passphrase_is_asked_for_and_not_shown(passphrase, code):
 def test_a_store_that_a_passphrase_opens_is_used_at_the_terminal(sealed):
     store, home = sealed
     with Terminal([CONTROL, "store", "check", *store], **home) as terminal:
-        terminal.wait_for("Passphrase (opens the store ")
+        terminal.wait_for("Passphrase:")
         terminal.type("mistaken\r")
-        terminal.wait_for("That passphrase is wrong.")
-        terminal.wait_for("Passphrase (opens the store ")
+        terminal.wait_for("That passphrase does not fit.")
+        terminal.wait_for("Passphrase:")
         terminal.type("\r")
-        terminal.wait_for("A passphrase has 1 to 1024 bytes.")
-        terminal.wait_for("Passphrase (opens the store ")
+        terminal.wait_for("It has 1 to 1024 bytes.")
+        terminal.wait_for("Passphrase:")
         terminal.type("correct horse\r")
         assert terminal.end() == 0 and ": 1 account and 3 sealed values read." in terminal.shown
         assert "correct" not in terminal.shown and "mistaken" not in terminal.shown
@@ -69,11 +69,11 @@ def test_a_store_that_a_passphrase_opens_is_used_at_the_terminal(sealed):
     assert code == 1 and "The account store needs a passphrase." in output and "next: " in errors
     with Terminal([CONTROL, "store", "check", *store], **home) as terminal:
         for _ in range(3):
-            terminal.wait_for("Passphrase (opens the store ")
+            terminal.wait_for("Passphrase:")
             terminal.type("mistaken\r")
         assert terminal.end() == 1 and "None of these passphrases opens the account store." in terminal.shown
     with Terminal([CONTROL, "store", "check", *store], **home) as terminal:
-        terminal.wait_for("Passphrase (opens the store ")
+        terminal.wait_for("Passphrase:")
         terminal.type("\x03")
         assert terminal.end() == 1
 
@@ -82,14 +82,14 @@ def test_a_new_passphrase_is_typed_twice_and_moves_accounts(sealed, tmp_path):
     store, home = sealed
     file = tmp_path / "home/moving"
     with Terminal([CONTROL, "accounts", "export", str(file), *store], **home) as terminal:
-        terminal.wait_for("Passphrase (opens the store ")
+        terminal.wait_for("Passphrase:")
         terminal.type("correct horse\r")
-        terminal.wait_for(f"New passphrase (opens {file}):")
+        terminal.wait_for("Passphrase:")
         terminal.type("b4ttery\r")
         terminal.wait_for("Once more:")
         terminal.type("b4tery\r")
-        terminal.wait_for("The two passphrases differ.")
-        terminal.wait_for("New passphrase")
+        terminal.wait_for("The two differ.")
+        terminal.wait_for("Passphrase:")
         terminal.type("b4ttery\r")
         terminal.wait_for("Once more:")
         terminal.type("b4ttery\r")
@@ -97,16 +97,16 @@ def test_a_new_passphrase_is_typed_twice_and_moves_accounts(sealed, tmp_path):
     (tmp_path / "other").mkdir(mode=0o700)
     other = {**home, "HOME": str(tmp_path / "other")}
     with Terminal([CONTROL, "accounts", "import", str(file), *store], **other) as terminal:
-        terminal.wait_for(f"Passphrase (opens {file}):")
+        terminal.wait_for("Passphrase:")
         terminal.type("b4tery\r")
-        terminal.wait_for("That passphrase is wrong.")
-        terminal.wait_for(f"Passphrase (opens {file}):")
+        terminal.wait_for("That passphrase does not fit.")
+        terminal.wait_for("Passphrase:")
         terminal.type("b4ttery\r")
         assert terminal.end() == 0 and "twitter/ada: " in terminal.shown and "1 added" in terminal.shown
     with Terminal([CONTROL, "store", "slots", "add", *store], **other) as terminal:
         terminal.wait_for("Which kind of key slot?")
         terminal.type("2\r")
-        terminal.wait_for("New passphrase")
+        terminal.wait_for("Passphrase:")
         terminal.type("b4ttery\r")
         terminal.wait_for("Once more:")
         terminal.type("b4ttery\r")

@@ -404,7 +404,7 @@ def typed(house, text, *questions):
 @needs("age")
 def test_the_store_moves_to_another_machine_by_the_passphrase(home, tmp_path):
     use_key(home, AGE)
-    typed(home, block(BACK, "einlassctl store slots add passphrase"), "(opens the store): ", "Once more: ")
+    typed(home, block(BACK, "einlassctl store slots add passphrase"), "Passphrase: ", "Once more: ")
     assert sorted(slots(home)) == ["command", "passphrase"]
     follow(home, block(BACK, "einlassctl store backup"))
     # The new machine has a home folder and an identity of its own.

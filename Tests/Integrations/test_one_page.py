@@ -196,7 +196,7 @@ def test_a_program_without_a_grant_asks_for_access_after_its_wait(house):
         second.wait_for(WAIT)
         allow(first)
         assert first.end() == 0
-        second.wait_for("stranger wants to use your GitLab accounts.")
+        second.wait_for("“stranger” wants to use your “GitLab” accounts.")
         second.type("\x03")
         assert second.end() != 0
         assert last_line(first) == house.do("token", "gitlab").strip() and last_line(first) not in second.shown

@@ -33,7 +33,7 @@ PASSWORD = "correct horse battery"
 PATIENCE = 60  # seconds; turns a hang into a failure
 # The questions of a command that asks on a terminal. The answer is the password of the page.
 QUESTIONS = {
-    "einlassctl store slots add passphrase": ["(opens the store): ", "Once more: "],
+    "einlassctl store slots add passphrase": ["Passphrase: ", "Once more: "],
     "einlassctl store slots add keyfile": ["(opens the store "]}
 STAND_INS = {
     "sudo": '#!/bin/sh\n[ "$1" != -u ] || shift 2\nexec "$@"\n',
