@@ -19,8 +19,9 @@ public final class Effects: Sendable {
   /// Returns 16 bytes, unique to one request but not secret.
   public let nonce: @Sendable () -> [UInt8]
   /// Opens a redirect address on this machine. Throws `flowNotSupported` if that fails, retryable
-  /// if another program has the port.
-  public let openRedirect: @Sendable (RedirectPlace) throws(Problem) -> OpenRedirect
+  /// if another program has the port, and with the `detail` `Problem.portQueue` if that is a sign-in
+  /// too.
+  public let openRedirect: @Sendable (RedirectPlace) async throws(Problem) -> OpenRedirect
   /// Starts work that continues when the calling task is cancelled. The process waits for it before
   /// it ends. Returns once the work has begun.
   public let outlive: @Sendable (_ work: @escaping @Sendable () async -> Void) async -> Void
@@ -42,7 +43,7 @@ public final class Effects: Sendable {
     now: @escaping @Sendable () -> UnixTime,
     randomBytes: @escaping @Sendable (Int) -> [UInt8],
     nonce: (@Sendable () -> [UInt8])? = nil,
-    openRedirect: @escaping @Sendable (RedirectPlace) throws(Problem) -> OpenRedirect = {
+    openRedirect: @escaping @Sendable (RedirectPlace) async throws(Problem) -> OpenRedirect = {
       _ throws(Problem) in
       throw Problem(.flowNotSupported, "No redirect listener is available.")
     },
@@ -72,7 +73,7 @@ public final class Effects: Sendable {
     sleepUntil: (@Sendable (UnixTime) async throws(Problem) -> Void)? = nil,
     now: (@Sendable () -> UnixTime)? = nil,
     randomBytes: (@Sendable (Int) -> [UInt8])? = nil,
-    openRedirect: (@Sendable (RedirectPlace) throws(Problem) -> OpenRedirect)? = nil,
+    openRedirect: (@Sendable (RedirectPlace) async throws(Problem) -> OpenRedirect)? = nil,
     outlive: (@Sendable (@escaping @Sendable () async -> Void) async -> Void)? = nil,
     readAssertionFile: (@Sendable (String) throws(Problem) -> Secret)? = nil
   ) -> Effects {

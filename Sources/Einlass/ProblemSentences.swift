@@ -235,6 +235,28 @@ extension Problem {
       """, advice: .signInOrReport, provider: provider.id, serverError: said)
   }
 
+  /// The response names another issuer, or does not name the promised one (RFC 9207). Another server
+  /// may have sent it. `issuer`: as the response names it, cleaned.
+  static func foreignResponse(
+    _ provider: Provider, issuer: String?, insteadOf expected: String?
+  ) -> Problem {
+    let why =
+      issuer.map { "names the issuer \($0) instead of \(expected ?? provider.name)" }
+      ?? "does not name its issuer, although \(provider.name) promises that for each answer (RFC 9207)"
+    return Problem(
+      .verificationFailed, "The answer to the sign-in \(why). It was not used.",
+      provider: provider.id)
+  }
+
+  /// The response is for this sign-in, but cannot be used. `flaw`: a predicate.
+  static func unusableResponse(_ provider: Provider, _ flaw: String) -> Problem {
+    Problem(
+      .providerFailure, "\(provider.name)'s answer to the sign-in \(flaw).", provider: provider.id)
+  }
+
+  /// The `detail` of a redirect address whose port a sign-in of another process has.
+  public static let portQueue = "portQueue"
+
   /// The provider has refused a renewal twice with an empty response. The refresh token may still
   /// be valid, because only `invalid_grant` says that it is not.
   static func refusedWithoutAWord(

@@ -124,7 +124,7 @@ package func sentence(about method: String, _ params: JSONObject) -> String? {
   switch params["stage"]?.string {
   case "awaitingPort":
     return
-      "Another program uses the port of the redirect address. Waiting for it, at most a minute."
+      "A sign-in of another program uses the port of the redirect address. Waiting for its end."
   case "awaitingSignIn":
     return "Another program asks for the same sign-in. Waiting for its end."
   default: return nil

@@ -19,11 +19,8 @@ public enum LiveEffects {
       now: { clock?.now ?? now() },
       randomBytes: { SecureRandom.bytes($0) },
       nonce: { nonce() },
-      openRedirect: { place throws(Problem) in
-        do throws(SystemError) { return try RedirectListener(place).open } catch {
-          throw .nothingToListenOn(place, error)
-        }
-      }, memory: .kept())
+      openRedirect: { place async throws(Problem) in try await RedirectPort.open(place, client) },
+      memory: .kept())
   }
 
   /// Returns effects with a client of these settings.
@@ -62,32 +59,16 @@ public enum LiveEffects {
 
   private static func sleep(until time: UnixTime) async throws(Problem) {
     let seconds = min(max(time - now(), 0), 1 << 40)
-    let deadline = Deadline(milliseconds: Int(seconds) * 1000)
+    try await sleep(until: Deadline(milliseconds: Int(seconds) * 1000))
+  }
+
+  /// Waits until the deadline. Throws `cancelled` when the task is cancelled.
+  static func sleep(until deadline: Deadline) async throws(Problem) {
     let isTimeUp: Bool
     do throws(SystemError) { isTimeUp = try await sleepThread().sleep(until: deadline) } catch {
       throw Problem(
         .internal, "einlass cannot wait, because \(error.explanation).", isRetryable: true)
     }
     if !isTimeUp { throw .sleepCancelled }
-  }
-}
-
-extension Problem {
-  /// The listener could not be opened. Retryable if another program has the port.
-  static func nothingToListenOn(_ place: RedirectPlace, _ error: SystemError) -> Problem {
-    let ports = place.ports.map { "\($0)" }.joined(separator: ", ")
-    let why =
-      if error.isExhaustion {
-        error.explanation
-      } else if place.ports.isEmpty {
-        "this machine has no free port"
-      } else if error.isAddressInUse {
-        "other programs use port \(ports)"
-      } else {
-        "this machine does not allow einlass to use port \(ports)"
-      }
-    return Problem(
-      .flowNotSupported, "the redirect address cannot be opened, because \(why)",
-      isRetryable: error.isAddressInUse)
   }
 }

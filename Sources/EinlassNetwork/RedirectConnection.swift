@@ -2,11 +2,15 @@ internal import Einlass
 internal import EinlassCrypto
 internal import EinlassSystem
 
-/// One connection of a browser: reads a request, waits for the flow's page, sends it and ends.
+/// One connection of a browser: reads a request, waits for its page, sends it and ends.
 final class RedirectConnection {
+  /// The header `Server` of each answer. A sign-in of another process knows by it that the port will
+  /// be free.
+  static let serverName = "einlass"
+
   private enum Phase {
     case reading
-    /// The request is complete; the flow has not supplied the page yet.
+    /// The request is complete, and its page is not known yet.
     case waiting
     case answering
     /// The page was sent. The browser closes first, so that the listener's port is not left in
@@ -20,12 +24,15 @@ final class RedirectConnection {
   private var deadline = Deadline(milliseconds: RedirectListener.requestMilliseconds)
   private var bytes: [UInt8] = []
   private var sent = 0
+  /// The sign-in whose response the connection has brought.
+  var signIn: Int?
 
   init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
 
   var isOver: Bool { phase == .over }
   /// Whether nothing has arrived yet.
   var isSilent: Bool { phase == .reading && bytes.isEmpty }
+  var isWaiting: Bool { phase == .waiting }
   var isAnswering: Bool { phase == .answering || phase == .leaving }
   /// The time until the connection needs attention, in milliseconds.
   var millisecondsLeft: Int32 {
@@ -44,11 +51,12 @@ final class RedirectConnection {
     }
   }
 
-  /// Continues as far as possible. Returns the query of a complete authorization response.
-  func go(on isReady: Bool, path: String, host: String) -> String? {
+  /// Continues as far as possible. Returns the verdict on a complete request, which waits for its
+  /// page then.
+  func go(on isReady: Bool, at places: [RedirectPlace], port: UInt16) -> RedirectRequest.Verdict? {
     if isReady {
       switch phase {
-      case .reading: return read(path, host)
+      case .reading: return read(places, port)
       case .answering: write()
       case .leaving: drain()
       case .waiting, .over: break
@@ -60,21 +68,28 @@ final class RedirectConnection {
 
   /// Sends a page. Only the first call has an effect.
   func show(_ page: RedirectPage) {
-    guard phase == .reading || phase == .waiting else { return }
-    let style = Base64.encode(Digest.sha256(Array(RedirectPage.style.utf8)))
+    guard phase == .waiting else { return }
+    func source(_ text: String) -> String {
+      "'sha256-\(Base64.encode(Digest.sha256(Array(text.utf8))))'"
+    }
+    let script = page.script.map { "script-src \(source($0)); form-action 'self'" }
+    let policy = [
+      "default-src 'none'", "style-src \(source(RedirectPage.style))",
+      script ?? "form-action 'none'", "frame-ancestors 'none'",
+    ].joined(separator: "; ")
     answer(
       page.status, Array(page.html.utf8),
-      "Content-Type: text/html; charset=utf-8\r\nContent-Security-Policy: default-src 'none'; style-src 'sha256-\(style)'; frame-ancestors 'none'\r\n"
-    )
+      "Content-Type: text/html; charset=utf-8\r\nContent-Security-Policy: \(policy)\r\n")
   }
 
-  /// Sends a page if the request is complete; ends the connection if it is not.
-  func showIfWaiting(_ page: RedirectPage) {
-    if phase == .waiting { show(page) } else if phase == .reading { end() }
-  }
+  /// Refuses a request of a browser that sends it again later.
+  func postpone() { answer(503, [], "Retry-After: 0\r\n") }
 
-  private func read(_ path: String, _ host: String) -> String? {
-    var part = [UInt8](repeating: 0, count: 4096)
+  /// Ends the connection if its request is not complete.
+  func endIfReading() { if phase == .reading { end() } }
+
+  private func read(_ places: [RedirectPlace], _ port: UInt16) -> RedirectRequest.Verdict? {
+    var part = [UInt8](repeating: 0, count: 16 << 10)
     switch descriptor.read(into: &part) {
     case .bytes(let count): bytes += part[..<count]
     case .wouldWait: return nil
@@ -82,15 +97,10 @@ final class RedirectConnection {
       end()
       return nil
     }
-    switch RedirectRequest.verdict(on: bytes, path: path, host: host) {
-    case .incomplete: return nil
-    case .refused(let status):
-      answer(status, [], status == 503 ? "Retry-After: 0\r\n" : "")
-      return nil
-    case .answer(let query):
-      phase = .waiting
-      return query
-    }
+    let verdict = RedirectRequest.verdict(on: bytes, at: places, port: port)
+    guard verdict != .incomplete else { return nil }
+    phase = .waiting
+    return verdict
   }
 
   private func answer(_ status: Int, _ body: [UInt8], _ headers: String) {
@@ -98,6 +108,7 @@ final class RedirectConnection {
       Array(
         """
         HTTP/1.1 \(status) \(status == 200 ? "OK" : "Refused")\r
+        Server: \(Self.serverName)\r
         Content-Length: \(body.count)\r
         Connection: close\r
         Cache-Control: no-store\r

@@ -1,11 +1,12 @@
 internal import Einlass
-internal import EinlassCrypto
 internal import EinlassSystem
 
-/// A listener on 127.0.0.1 for the browser's redirect. RFC 8252 sections 7.3 and 8.3.
+/// A listener on a port of 127.0.0.1 for the browser's redirects. RFC 8252 sections 7.3 and 8.3.
 ///
-/// Has one thread, from initialization until `close`. A connection serves one request. Its head
-/// must arrive within five seconds; then it waits for its page without a limit.
+/// The sign-ins of a process share a port: a response goes to the one that waits at its host and
+/// path and claims it. The listener has one thread, until the last of its sign-ins has closed. A
+/// connection serves one request. It must arrive within five seconds; then it waits for its page
+/// without a limit.
 final class RedirectListener: Sendable {
   /// The maximum number of served connections. A further one replaces the oldest connection that has
   /// sent nothing, because any user of this machine can open such connections. If every connection
@@ -14,58 +15,103 @@ final class RedirectListener: Sendable {
   /// The time limit for receiving a request or sending a page.
   static let requestMilliseconds = 5000
 
+  /// A sign-in that waits for its response.
+  private struct SignIn {
+    let place: RedirectPlace
+    let answers: AsyncStream<RedirectAnswer>.Continuation
+    /// `nil` until the sign-in has opened its page.
+    var claim: RedirectClaim?
+    var isAnswered = false
+    /// The page for each connection that has brought its response.
+    var page: RedirectPage?
+  }
+
   private struct State: ~Copyable {
-    /// `nil` after `close`.
+    /// `nil` after the last sign-in has closed.
     var socket: LoopbackSocket?
-    /// Pages to send, by the connection's number.
-    var pages: [(connection: Int, page: RedirectPage, shown: CheckedContinuation<Void, Never>)] = []
+    var signIns: [Int: SignIn] = [:]
+    var nextSignIn = 0
+    /// The sign-ins that wait until their page is on its way.
+    var shown: [CheckedContinuation<Void, Never>] = []
     /// Whether the thread has ended.
     var isOver = false
   }
 
-  let port: UInt16
-  private let path: String
-  /// The value of the browser's `Host` header.
-  private let host: String
+  /// The listeners of this process, by their ports.
+  private static let listeners = Lock<[UInt16: RedirectListener]>([:])
+
+  private let port: UInt16
   private let wakeUp: WakeUp
   private let state: Lock<State>
-  private let answers: AsyncStream<RedirectAnswer>.Continuation
-  private let arrived: AsyncStream<RedirectAnswer>
 
-  /// Throws `EADDRINUSE` if all ports are taken.
-  init(_ place: RedirectPlace) throws(SystemError) {
-    let socket = try Self.socket(on: place.ports)
+  /// Opens an address, at the first of its ports that is free or has a listener of this process.
+  /// Throws `EADDRINUSE` if other programs have all of them.
+  static func open(_ place: RedirectPlace) throws(SystemError) -> OpenRedirect {
+    try listeners.withLock { listeners throws(SystemError) in
+      let listener = try listener(on: place.ports, among: listeners)
+      listeners[listener.port] = listener
+      return listener.add(place)
+    }
+  }
+
+  private static func listener(
+    on ports: [UInt16], among listeners: [UInt16: RedirectListener]
+  ) throws(SystemError) -> RedirectListener {
+    for port in ports.dropLast() {
+      if let listener = listeners[port] { return listener }
+      if let listener = try? RedirectListener(port: port) { return listener }
+    }
+    let last = ports.last ?? 0
+    if let listener = listeners[last] { return listener }
+    return try RedirectListener(port: last)
+  }
+
+  private init(port wanted: UInt16) throws(SystemError) {
+    let socket = try LoopbackSocket(port: wanted)
     port = socket.port
     state = Lock(State(socket: socket))
-    path = place.path
-    host = "\(place.host.rawValue)\(port == 80 ? "" : ":\(port)")"
     wakeUp = try WakeUp()
-    (arrived, answers) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(32))
     try WorkThread.start("redirect") { [self] in run() }
   }
 
-  /// The interface for the flow.
-  var open: OpenRedirect {
-    OpenRedirect(
-      address: "http://\(host)\(path)",
-      next: { [self] () throws(Problem) in
+  private func add(_ place: RedirectPlace) -> OpenRedirect {
+    let (arrived, answers) = AsyncStream<RedirectAnswer>.makeStream()
+    let signIn = state.withLock { state in
+      state.signIns[state.nextSignIn] = SignIn(place: place, answers: answers)
+      defer { state.nextSignIn += 1 }
+      return state.nextSignIn
+    }
+    return OpenRedirect(
+      address: "http://\(place.authority(port: port))\(place.path)",
+      next: { [self] claim async throws(Problem) in
+        state.withLock { $0.signIns[signIn]?.claim = claim }
         for await answer in arrived { return answer }
         throw Problem(.cancelled, "The redirect listener was closed.")
       },
-      close: { [self] in close() })
+      close: { [self] in close(signIn) })
   }
 
-  private func close() {
-    state.withLock { $0.socket = nil }
+  private func close(_ signIn: Int) {
+    Self.listeners.withLock { listeners in
+      state.withLock { state in
+        state.signIns.removeValue(forKey: signIn)?.answers.finish()
+        guard state.signIns.isEmpty, state.socket != nil else { return }
+        state.socket = nil
+        listeners[port] = nil
+      }
+    }
     wakeUp.ring()
   }
 
-  private static func socket(on ports: [UInt16]) throws(SystemError) -> LoopbackSocket {
-    guard let last = ports.last else { return try LoopbackSocket(port: 0) }
-    for port in ports.dropLast() {
-      if let socket = try? LoopbackSocket(port: port) { return socket }
+  private func show(_ page: RedirectPage, of signIn: Int) async {
+    await withCheckedContinuation { shown in
+      let isOver = state.withLock { state in
+        if state.signIns[signIn]?.page == nil { state.signIns[signIn]?.page = page }
+        if !state.isOver { state.shown.append(shown) }
+        return state.isOver
+      }
+      if isOver { shown.resume() } else { wakeUp.ring() }
     }
-    return try LoopbackSocket(port: last)
   }
 }
 
@@ -77,7 +123,7 @@ extension RedirectListener {
     /// An accepted connection that no other one gives way to yet.
     var waiting: Descriptor?
     var isClosed = false
-    // After `close` only the remaining pages are sent, within the time limit.
+    // After the last `close` only the remaining pages are sent, within the time limit.
     while !isClosed || connections.values.contains(where: \.isAnswering) {
       var poller = Poller(slots: 2 + connections.count)
       poller.watch(0, wakeUp.number, for: .readable)
@@ -91,10 +137,8 @@ extension RedirectListener {
       poller.wait(milliseconds: connections.values.map(\.millisecondsLeft).min() ?? -1)
       if poller.happened(0, .readable) { wakeUp.clear() }
       for (slot, number) in numbers.enumerated() {
-        let isReady = poller.happened(2 + slot, [.readable, .writable, .lost])
-        if let query = connections[number]?.go(on: isReady, path: path, host: host) {
-          announce(query, from: number)
-        }
+        guard let connection = connections[number] else { continue }
+        go(connection, on: poller.happened(2 + slot, [.readable, .writable, .lost]))
       }
       connections = connections.filter { !$0.value.isOver }
       while true {
@@ -105,27 +149,36 @@ extension RedirectListener {
         connections[nextNumber] = RedirectConnection(descriptor)
         nextNumber += 1
       }
-      let (pages, closing) = state.withLock { state in
-        defer { state.pages = [] }
-        return (state.pages, state.socket == nil)
-      }
-      for (number, page, shown) in pages {
-        connections[number]?.show(page)
-        shown.resume()
-      }
-      if closing && !isClosed {
-        isClosed = true
+      isClosed = showPages(in: connections)
+      if isClosed {
         waiting = nil
-        for connection in connections.values { connection.showIfWaiting(RedirectPage(.unexpected)) }
+        for connection in connections.values { connection.endIfReading() }
       }
       connections = connections.filter { !$0.value.isOver }
     }
-    answers.finish()
     let late = state.withLock { state in
       state.isOver = true
-      return state.pages
+      return state.shown
     }
-    for page in late { page.shown.resume() }
+    for shown in late { shown.resume() }
+  }
+
+  /// Sends the pages that are known. A response of a sign-in that has closed without a page is an
+  /// unexpected one. Returns whether every sign-in has closed.
+  private func showPages(in connections: [Int: RedirectConnection]) -> Bool {
+    let (signIns, shown, isClosed) = state.withLock { state in
+      defer { state.shown = [] }
+      return (state.signIns, state.shown, state.socket == nil)
+    }
+    for connection in connections.values where connection.isWaiting {
+      guard let signIn = connection.signIn.flatMap({ signIns[$0] }) else {
+        connection.show(RedirectPage(.unexpected))
+        continue
+      }
+      if let page = signIn.page { connection.show(page) }
+    }
+    for shown in shown { shown.resume() }
+    return isClosed
   }
 
   /// Returns whether there is room for one more connection. Of a full set, the oldest connection
@@ -134,24 +187,53 @@ extension RedirectListener {
   private func makeRoom(in connections: inout [Int: RedirectConnection]) -> Bool {
     for number in connections.keys.sorted() where connections.count == Self.connectionLimit {
       guard let connection = connections[number], connection.isSilent else { continue }
-      if let query = connection.go(on: true, path: path, host: host) {
-        announce(query, from: number)
-      }
+      go(connection, on: true)
       if connection.isSilent || connection.isOver { connections[number] = nil }
     }
     return connections.count < Self.connectionLimit
   }
 
-  private func announce(_ query: String, from number: Int) {
-    answers.yield(
-      RedirectAnswer(query: query) { [self] page in
-        await withCheckedContinuation { shown in
-          let isOver = state.withLock { state in
-            if !state.isOver { state.pages.append((number, page, shown)) }
-            return state.isOver
-          }
-          if isOver { shown.resume() } else { wakeUp.ring() }
-        }
-      })
+  /// Lets a connection continue, and decides about its request.
+  private func go(_ connection: RedirectConnection, on isReady: Bool) {
+    let signIns = state.withLock { $0.signIns }
+    let places = signIns.values.map(\.place)
+    guard let verdict = connection.go(on: isReady, at: places, port: port) else { return }
+    switch verdict {
+    case .incomplete: break
+    case .refused(503): connection.postpone()
+    case .refused(let status):
+      connection.show(RedirectPage(.refused(status: status)))
+      // Browsers ask for icons of a page by themselves.
+      if status != 404 { tell(signIns, .request(status: status)) }
+    case .fragment: connection.show(RedirectPage(.fragment))
+    case .answer(let place, let parameters):
+      let owner = signIns.first { signIn in
+        signIn.value.place.host == place.host && signIn.value.place.path == place.path
+          && signIn.value.claim?.isOurs(parameters) == true
+      }
+      guard let owner else {
+        connection.show(RedirectPage(.unexpected))
+        return tell(signIns, .foreign(parameters))
+      }
+      connection.signIn = owner.key
+      announce(parameters, to: owner.key)
+    }
+  }
+
+  /// Tells a refused request to the only sign-in that can have caused it.
+  private func tell(_ signIns: [Int: SignIn], _ refused: RefusedReturn) {
+    guard signIns.count == 1, let only = signIns.values.first, !only.isAnswered else { return }
+    only.claim?.refused(refused)
+  }
+
+  /// Hands the first response to its sign-in. A browser may bring it several times.
+  private func announce(_ parameters: RedirectParameters, to signIn: Int) {
+    let answers = state.withLock { state in
+      let isFirst = state.signIns[signIn]?.isAnswered == false
+      state.signIns[signIn]?.isAnswered = true
+      return isFirst ? state.signIns[signIn]?.answers : nil
+    }
+    answers?.yield(
+      RedirectAnswer(parameters) { [self] page in await show(page, of: signIn) })
   }
 }

@@ -8,7 +8,9 @@ import re
 import socket
 import subprocess
 import sys
+import threading
 import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -60,19 +62,43 @@ def test_the_redirect_of_a_browser_elsewhere_is_pasted(sign_in):
         assert terminal.end() == 0 and "Signed in: gitlab/ada." in terminal.shown
 
 
-def test_einlassctl_says_that_it_waits_for_a_taken_port(sign_in, tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        config = tmp_path / "einlass.json"
-        words = json.loads(config.read_text())
-        words["applications"]["einlassctl"]["gitlab"]["redirect"] = f"http://127.0.0.1:{other.getsockname()[1]}/callback"
-        config.write_text(json.dumps(words))
+class RedirectListener(BaseHTTPRequestHandler):
+    """The listener of a sign-in of another process."""
+
+    def version_string(self):
+        return "einlass"
+
+    def log_message(self, *arguments):
+        pass
+
+
+def take_port_of_gitlab(port, tmp_path):
+    config = tmp_path / "einlass.json"
+    words = json.loads(config.read_text())
+    words["applications"]["einlassctl"]["gitlab"]["redirect"] = f"http://127.0.0.1:{port}/callback"
+    config.write_text(json.dumps(words))
+
+
+def test_einlassctl_says_that_it_waits_for_the_port_of_another_sign_in(sign_in, tmp_path):
+    with ThreadingHTTPServer(("127.0.0.1", 0), RedirectListener) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        take_port_of_gitlab(other.server_address[1], tmp_path)
         with sign_in("gitlab") as terminal:
-            terminal.wait_for("Another program uses the port of the redirect address.")
+            terminal.wait_for("A sign-in of another program uses the port of the redirect address.")
             assert "http" not in terminal.shown
-            other.close()
+            other.shutdown()
+            other.server_close()
             terminal.wait_for("The address in the browser:")
             terminal.type("\x03")
             assert terminal.end() != 0
+
+
+def test_einlassctl_names_a_port_that_another_program_has(sign_in, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        take_port_of_gitlab(port, tmp_path)
+        with sign_in("gitlab") as terminal:
+            assert terminal.end() == 1 and f"use port {port}" in " ".join(terminal.shown.split())
 
 
 def test_a_denial_elsewhere_gets_a_next_step(sign_in):

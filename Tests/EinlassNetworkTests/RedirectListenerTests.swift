@@ -7,21 +7,23 @@ import Testing
 
 /// Requests of browsers, and of other programs on the same machine, to the redirect address.
 @Suite struct RedirectListenerTests {
-  private static func listener(_ path: String = "/back") throws -> RedirectListener {
-    try RedirectListener(RedirectPlace(path: path))
+  private static func open(
+    _ path: String = "/back", ports: [UInt16] = [], takesFragment: Bool = false
+  ) throws -> OpenRedirect {
+    try RedirectListener.open(
+      RedirectPlace(ports: ports, path: path, takesFragment: takesFragment))
   }
 
   @Test func `An authorization response reaches the flow, and its page reaches the browser`()
     async throws
   {
-    let listener = try Self.listener()
-    let open = listener.open
+    let open = try Self.open()
     defer { open.close() }
-    #expect(open.address == "http://127.0.0.1:\(listener.port)/back")
-    let client = try Client(listener.port)
-    client.send("GET /back?code=C&state=S HTTP/1.1\r\nHost: 127.0.0.1:\(listener.port)\r\n\r\n")
-    let answer = try await open.next()
-    #expect(answer.query == "code=C&state=S")
+    #expect(open.address == "http://127.0.0.1:\(open.port)/back")
+    let client = try Client(open.port)
+    client.send("GET /back?code=C&state=S HTTP/1.1\r\nHost: 127.0.0.1:\(open.port)\r\n\r\n")
+    let answer = try await open.next(.all)
+    #expect(answer.parameters.text == "code=C&state=S")
     await answer.show(
       RedirectPage(
         .signedIn(person: "Ada <b>", isGranted: true), provider: "Example",
@@ -41,17 +43,16 @@ import Testing
   @Test func `A page is on its way when show returns, because the process may end then`()
     async throws
   {
-    let open = try Self.listener().open
-    let port = try #require(open.address.firstMatch(of: /:(\d+)\//).flatMap { UInt16($0.1) })
-    let client = try Client(port)
-    client.send("GET /back?x=1 HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n")
-    let answer = try await open.next()
+    let open = try Self.open()
+    let client = try Client(open.port)
+    client.send("GET /back?x=1 HTTP/1.1\r\nHost: 127.0.0.1:\(open.port)\r\n\r\n")
+    let answer = try await open.next(.all)
     #expect(!client.hasReceived)
     await answer.show(RedirectPage(.denied))
     #expect(client.hasReceived)
     open.close()
     client.end()
-    await #expect(throws: Problem.self) { _ = try await open.next() }
+    await #expect(throws: Problem.self) { _ = try await open.next(.all) }
     // The thread of the listener has ended.
     await answer.show(RedirectPage(.denied))
   }
@@ -64,7 +65,8 @@ import Testing
       ("GET /BACK HTTP/1.1\r\nHost: HOST\r\n\r\n", 404),
       ("GET http://HOST/back HTTP/1.1\r\nHost: HOST\r\n\r\n", 404),
       ("HEAD /back?code=C HTTP/1.1\r\nHost: HOST\r\n\r\n", 405),
-      ("POST /back?code=C HTTP/1.1\r\nHost: HOST\r\nContent-Length: 0\r\n\r\n", 405),
+      ("PUT /back?code=C HTTP/1.1\r\nHost: HOST\r\nContent-Length: 0\r\n\r\n", 405),
+      ("OPTIONS /back?code=C HTTP/1.1\r\nHost: HOST\r\n\r\n", 405),
       ("GET /back HTTP/1.1\r\nHost: HOST\r\nContent-Length: 1\r\n\r\nx", 400),
       ("GET /back HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
       ("GET /back HTTP/1.1\r\nHost: evil.example\r\n\r\n", 421),
@@ -79,60 +81,60 @@ import Testing
       ("\u{0}\u{1}\u{2}\r\n\r\n", 400), ("GET /back HTTP/1.1\r\n: x\r\n\r\n", 400),
     ])
   func refused(request: String, status: Int) async throws {
-    let listener = try Self.listener()
-    let open = listener.open
+    let open = try Self.open()
     defer { open.close() }
-    let client = try Client(listener.port)
-    client.send(request.replacing("HOST", with: "127.0.0.1:\(listener.port)"))
+    let client = try Client(open.port)
+    client.send(request.replacing("HOST", with: "127.0.0.1:\(open.port)"))
     #expect(client.receiveAnswer().hasPrefix("HTTP/1.1 \(status) "))
-    let browser = try Client(listener.port)
-    browser.send("GET /back?x=1 HTTP/1.1\r\nHost: 127.0.0.1:\(listener.port)\r\n\r\n")
-    #expect(try await open.next().query == "x=1")
+    let browser = try Client(open.port)
+    browser.send("GET /back?x=1 HTTP/1.1\r\nHost: 127.0.0.1:\(open.port)\r\n\r\n")
+    #expect(try await open.next(.all).parameters.text == "x=1")
   }
 
   @Test func `A path compares as bytes`() {
     for (path, isOurs) in [("/K", true), ("/\u{212A}", false), ("/k", false)] {
-      let request = Array("GET \(path)?x=1 HTTP/1.1\r\nHost: h\r\n\r\n".utf8)
+      let request = Array("GET \(path)?x=1 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".utf8)
+      let place = RedirectPlace(path: "/K")
       #expect(
-        RedirectRequest.verdict(on: request, path: "/K", host: "h")
-          == (isOurs ? .answer("x=1") : .refused(404)))
+        RedirectRequest.verdict(on: request, at: [place], port: 80)
+          == (isOurs ? .answer(place, RedirectParameters("x=1")) : .refused(404)))
     }
   }
 
-  @Test func `16 KiB of head are read, and not a byte more`() async throws {
-    let listener = try Self.listener()
-    let open = listener.open
+  /// A browser sends the cookies of all programs of a host to each of its ports.
+  @Test func `64 KiB of head are read, and not a byte more`() async throws {
+    let open = try Self.open()
     defer { open.close() }
     func head(_ count: Int) -> String {
-      let before = "GET /back HTTP/1.1\r\nHost: 127.0.0.1:\(listener.port)\r\nX: "
+      let before = "GET /back HTTP/1.1\r\nHost: 127.0.0.1:\(open.port)\r\nCookie: "
       return before + String(repeating: "a", count: count - before.utf8.count - 4) + "\r\n\r\n"
     }
-    let tooLong = try Client(listener.port)
-    tooLong.send(head(RedirectRequest.limitBytes + 1))
-    #expect(tooLong.receiveAnswer().hasPrefix("HTTP/1.1 431 "))
-    let fits = try Client(listener.port)
-    fits.send(head(RedirectRequest.limitBytes))
-    #expect(try await open.next().query.isEmpty)
+    let tooLong = try Client(open.port)
+    tooLong.send(head(RedirectRequest.headLimitBytes + 1))
+    let page = tooLong.receiveAnswer()
+    #expect(page.hasPrefix("HTTP/1.1 431 ") && page.contains("cookies of other programs"))
+    let fits = try Client(open.port)
+    fits.send(head(RedirectRequest.headLimitBytes))
+    #expect(try await open.next(.all).parameters.text.isEmpty)
   }
 
   @Test func `Spare connections, garbage and slow requests do not keep a response out`()
     async throws
   {
-    let listener = try Self.listener()
-    let open = listener.open
+    let open = try Self.open()
     defer { open.close() }
     // Fewer than the limit. Browsers open such connections in advance and send nothing over them.
-    let spare = try (0..<6).map { _ in try Client(listener.port) }
+    let spare = try (0..<6).map { _ in try Client(open.port) }
     for _ in 0..<200 {
-      let garbage = try Client(listener.port)
+      let garbage = try Client(open.port)
       garbage.send("\u{16}\u{3}\u{1} nonsense\r\n\r\n")
       #expect(garbage.receiveAnswer().hasPrefix("HTTP/1.1 400 "))
     }
-    let dribble = try Client(listener.port)
-    for byte in "GET /back?slow=1 HTTP/1.1\r\nHost: 127.0.0.1:\(listener.port)\r\n\r\n".utf8 {
+    let dribble = try Client(open.port)
+    for byte in "GET /back?slow=1 HTTP/1.1\r\nHost: 127.0.0.1:\(open.port)\r\n\r\n".utf8 {
       dribble.send(String(UnicodeScalar(byte)))
     }
-    #expect(try await open.next().query == "slow=1")
+    #expect(try await open.next(.all).parameters.text == "slow=1")
     withExtendedLifetime(spare) {}
   }
 
@@ -140,21 +142,20 @@ import Testing
   func `Eight slow requests make a further one wait, and eight silent connections do not`(
     isSilent: Bool
   ) async throws {
-    let listener = try Self.listener()
-    let open = listener.open
+    let open = try Self.open()
     defer { open.close() }
-    let others = try (0..<8).map { _ in try Client(listener.port) }
+    let others = try (0..<8).map { _ in try Client(open.port) }
     if !isSilent { for other in others { other.send("GET /") } }
-    let browser = try Client(listener.port)
+    let browser = try Client(open.port)
     let start = ContinuousClock.now
     defer { withExtendedLifetime(others) {} }
-    browser.send("GET /back?x=1 HTTP/1.1\r\nHost: 127.0.0.1:\(listener.port)\r\n\r\n")
-    #expect(try await open.next().query == "x=1")
+    browser.send("GET /back?x=1 HTTP/1.1\r\nHost: 127.0.0.1:\(open.port)\r\n\r\n")
+    #expect(try await open.next(.all).parameters.text == "x=1")
     // A slow request ends after five seconds.
     guard isSilent else { return #expect(start.duration(to: .now) > .seconds(3)) }
     // The oldest connection gave way. The others are still served, so nothing has waited for them.
     for other in others.dropFirst() {
-      other.send("GET / HTTP/1.1\r\nHost: 127.0.0.1:\(listener.port)\r\n\r\n")
+      other.send("GET / HTTP/1.1\r\nHost: 127.0.0.1:\(open.port)\r\n\r\n")
       #expect(other.receiveAnswer().hasPrefix("HTTP/1.1 404 "))
     }
     #expect(others[0].receiveAnswer().isEmpty)
@@ -163,14 +164,13 @@ import Testing
   /// The bytes of a slow request may arrive while the listener accepts the next connection.
   @Test func `A further connection cuts off no request that has begun`() throws {
     for _ in 0..<200 {
-      let listener = try Self.listener()
-      let open = listener.open
+      let open = try Self.open()
       defer { open.close() }
-      let others = try (0..<8).map { _ in try Client(listener.port) }
+      let others = try (0..<8).map { _ in try Client(open.port) }
       for other in others { other.send("GET /") }
-      let further = try Client(listener.port)
+      let further = try Client(open.port)
       for other in others {
-        other.send(" HTTP/1.1\r\nHost: 127.0.0.1:\(listener.port)\r\n\r\n")
+        other.send(" HTTP/1.1\r\nHost: 127.0.0.1:\(open.port)\r\n\r\n")
         #expect(other.receiveAnswer().hasPrefix("HTTP/1.1 404 "))
       }
       withExtendedLifetime(further) {}
@@ -178,68 +178,76 @@ import Testing
   }
 
   @Test func `Closing frees the port and answers the requests that still wait`() async throws {
-    let listener = try Self.listener()
-    let open = listener.open
-    let waiting = try Client(listener.port)
-    waiting.send("GET /back?x=1 HTTP/1.1\r\nHost: 127.0.0.1:\(listener.port)\r\n\r\n")
-    _ = try await open.next()
+    let open = try Self.open()
+    let waiting = try Client(open.port)
+    waiting.send("GET /back?x=1 HTTP/1.1\r\nHost: 127.0.0.1:\(open.port)\r\n\r\n")
+    _ = try await open.next(.all)
     open.close()
     #expect(waiting.receiveAnswer().hasPrefix("HTTP/1.1 400 "))
-    await #expect(throws: Problem.self) { _ = try await open.next() }
+    await #expect(throws: Problem.self) { _ = try await open.next(.all) }
     waiting.end()
     // Old connections do not block the port for the next sign-in.
-    let again = try RedirectListener(RedirectPlace(ports: [listener.port], path: "/"))
-    again.open.close()
-    #expect(throws: Client.Refused.self) { try Client(listener.port) }
+    try Self.open("/", ports: [open.port]).close()
+    #expect(throws: Client.Refused.self) { try Client(open.port) }
   }
 
   @Test func `A port is free as soon as it is closed, even while a browser still has its page`()
     async throws
   {
-    let listener = try Self.listener()
-    let open = listener.open
-    let client = try Client(listener.port)
-    client.send("GET /back?x=1 HTTP/1.1\r\nHost: 127.0.0.1:\(listener.port)\r\n\r\n")
-    try await open.next().show(RedirectPage(.denied))
+    let open = try Self.open()
+    let client = try Client(open.port)
+    client.send("GET /back?x=1 HTTP/1.1\r\nHost: 127.0.0.1:\(open.port)\r\n\r\n")
+    try await open.next(.all).show(RedirectPage(.denied))
     #expect(client.receiveAnswer().hasPrefix("HTTP/1.1 200 "))
     open.close()
     // The thread of the previous listener may still wait for browsers when the next one opens.
     for _ in 0..<200 {
-      try RedirectListener(RedirectPlace(ports: [listener.port], path: "/")).open.close()
+      try Self.open("/", ports: [open.port]).close()
     }
     withExtendedLifetime(client) {}
   }
 
-  @Test func `The first free port of several is taken, and no port is shared`() async throws {
-    let first = try Self.listener()
-    defer { first.open.close() }
-    let second = try Self.listener()
-    let free = second.port
-    second.open.close()
-    let chosen = try RedirectListener(RedirectPlace(ports: [first.port, free], path: "/"))
-    defer { chosen.open.close() }
+  @Test func `The first free port of several is taken, and none that another program has`()
+    async throws
+  {
+    let taken = try LoopbackSocket(port: 0)
+    let free = try LoopbackSocket(port: 0).port
+    let chosen = try Self.open(ports: [taken.port, free])
+    defer { chosen.close() }
     #expect(chosen.port == free)
-    #expect(throws: (any Error).self) {
-      try RedirectListener(RedirectPlace(ports: [first.port], path: "/"))
-    }
+    #expect(throws: SystemError.self) { try Self.open(ports: [taken.port]) }
   }
 
-  @Test func `A port in use is worth another try, and a port that is never permitted is not`()
-    throws
+  @Test(.timeLimit(.minutes(1)))
+  func `The port of another program is worth another try, and one that is never permitted is not`()
+    async throws
   {
-    let taken = try Self.listener()
-    defer { taken.open.close() }
+    // This program accepts connections and answers nothing.
+    let taken = try LoopbackSocket(port: 0)
     let place = RedirectPlace(ports: [taken.port], path: "/")
-    let problem = #expect(throws: Problem.self) { try LiveEffects.make().openRedirect(place) }
+    let start = ContinuousClock.now
+    let problem = await #expect(throws: Problem.self) {
+      try await LiveEffects.make().openRedirect(place)
+    }
+    #expect(start.duration(to: .now) < .seconds(10))
     #expect(problem?.reason == .flowNotSupported && problem?.isRetryable == true)
+    #expect(problem?.detail == nil && problem?.message.contains("\(taken.port)") == true)
     let refused = Problem.nothingToListenOn(place, SystemError(number: EACCES))
     #expect(refused.reason == .flowNotSupported && !refused.isRetryable)
     #expect(refused.message != problem?.message)
   }
+
+  @Test func `Each answer says that the port is a sign-in's, for the other processes`() throws {
+    let open = try Self.open()
+    defer { open.close() }
+    let other = try Client(open.port)
+    other.send("GET /einlass HTTP/1.1\r\nHost: 127.0.0.1:\(open.port)\r\n\r\n")
+    #expect(other.receiveAnswer().contains("\r\nServer: einlass\r\n"))
+  }
 }
 
 /// A browser that sends raw bytes over a socket.
-private final class Client {
+final class Client {
   struct Refused: Error {}
   private var number: Int32
 
@@ -296,4 +304,16 @@ private final class Client {
     }
     return String(decoding: all, as: UTF8.self)
   }
+}
+
+extension OpenRedirect {
+  /// The port in the address.
+  var port: UInt16 {
+    address.firstMatch(of: /:(\d+)\//).flatMap { UInt16($0.1) } ?? 80
+  }
+}
+
+extension RedirectClaim {
+  /// Claims every response.
+  static let all = RedirectClaim(isOurs: { _ in true }, refused: { _ in })
 }

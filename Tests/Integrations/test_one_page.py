@@ -179,7 +179,7 @@ def test_another_resource_has_its_own_page(house):
         one, other = [(*SIGN_IN, account["account"], resource[name]) for name in ("resource", "other")]
         with both(house, one, other) as (first, second):
             # Both have the redirect address of one registration.
-            second.wait_for("Another program uses the port")
+            second.wait_for("A sign-in of another program uses the port")
             first.type("\x03")
             second.wait_for(PAGE)
             assert WAIT not in second.shown

@@ -50,6 +50,7 @@ public final class Script: Sendable {
     var log: [String] = []
     var requests: [HTTPRequest] = []
     var stages: [Stage] = []
+    var explanation: String?
     var prompts: [Prompt] = []
     var certificates: [ServerCertificate] = []
     var files: [String: String] = [:]
@@ -88,6 +89,8 @@ public final class Script: Sendable {
   /// The prompts alone, complete.
   public var prompts: [Prompt] { state.withLock { $0.prompts } }
   public var stages: [Stage] { state.withLock { $0.stages } }
+  /// The reason for the wait that the flow has given last.
+  public var explanation: String? { state.withLock { $0.explanation } }
   /// The number of replies that no request has used.
   public var unusedReplyCount: Int { state.withLock { $0.replies.count } }
 
@@ -127,9 +130,15 @@ public final class Script: Sendable {
         note("listen at \(place.host.rawValue) \(place.path)")
         return OpenRedirect(
           address: "http://\(place.host.rawValue):8400\(place.path)",
-          next: { () throws(Problem) in
+          next: { claim async throws(Problem) in
             for await query in self.browser.stream {
-              return RedirectAnswer(query: query) { self.note("page \($0.outcome)") }
+              let parameters = RedirectParameters(query)
+              guard claim.isOurs(parameters) else {
+                claim.refused(.foreign(parameters))
+                self.note("page unexpected")
+                continue
+              }
+              return RedirectAnswer(parameters) { self.note("page \($0.outcome)") }
             }
             throw Problem(.cancelled, "The script is over.")
           },
@@ -207,7 +216,8 @@ public final class Script: Sendable {
           return state.answers.removeFirst()
         }
       },
-      report: { [state] stage in state.withLock { $0.stages.append(stage) } })
+      report: { [state] stage in state.withLock { $0.stages.append(stage) } },
+      explain: { [state] sentence in state.withLock { $0.explanation = sentence } })
   }
 }
 

@@ -194,17 +194,22 @@ public struct Asker: Sendable {
   public var ask: @Sendable (Prompt) async throws(Problem) -> Answer
   /// Announces a stage to the front end.
   public var report: @Sendable (Stage) -> Void
+  /// Keeps a sentence about the reason for the wait, for the error at the deadline; `nil` withdraws
+  /// it.
+  public var explain: @Sendable (String?) -> Void
   /// Whether the last prompt of the sign-in said that it gives the application access.
   public var promisedAccess: @Sendable () -> Bool
 
   public init(
     kinds: Set<Prompt.Kind>, ask: @escaping @Sendable (Prompt) async throws(Problem) -> Answer,
     report: @escaping @Sendable (Stage) -> Void,
+    explain: @escaping @Sendable (String?) -> Void = { _ in },
     promisedAccess: @escaping @Sendable () -> Bool = { true }
   ) {
     self.kinds = kinds
     self.ask = ask
     self.report = report
+    self.explain = explain
     self.promisedAccess = promisedAccess
   }
 }
@@ -212,7 +217,7 @@ public struct Asker: Sendable {
 /// The progress of a flow.
 public enum Stage: String, Sendable, CaseIterable {
   case access, selecting, awaitingPerson, discovering, requesting, exchanging, verifying, saving
-  /// Another program has the port of the redirect address.
+  /// A sign-in of another program has the port of the redirect address.
   case awaitingPort
   /// Another program signs in to the same provider with the same registration and scopes.
   case awaitingSignIn

@@ -41,11 +41,13 @@ indirect enum FlowDescriptor: Sendable, Equatable {
   ///     {"kind": "authorizationCode",
   ///      "authorize": {"method": "GET", "url": "https://example.com/authorize",
   ///                    "query": {"mobile": "1"}},
-  ///      "redirect": {"ports": [8400]}, "promisesIssuer": true,
+  ///      "redirect": {"ports": [8400]}, "promisesIssuer": true, "responseMode": "form_post",
   ///      "pushed": {"method": "POST", "url": "https://example.com/par"}, "requiresPushed": false,
   ///      "token": …}
   ///
-  /// `authorize.query` is added to the standard's parameters. With `pushed` the parameters are sent
+  /// `authorize.query` is added to the standard's parameters, and `responseMode` as `response_mode`:
+  /// how the browser brings the response. Without it the provider decides. Only with `fragment` does a
+  /// page of ours fetch the response from there. With `pushed` the parameters are sent
   /// there first, and the browser carries only a reference to them (RFC 9126). The words from
   /// `token` on are those of `TokenEndpoint`.
   struct AuthorizationCode: Sendable, Equatable {
@@ -53,10 +55,17 @@ indirect enum FlowDescriptor: Sendable, Equatable {
     var redirect: RedirectDescriptor
     /// Every response names its issuer. RFC 9207.
     var promisesIssuer: Bool
+    var responseMode: ResponseMode?
     @Indirect var pushed: RequestTemplate?
     /// Whether the browser may not carry the parameters if they cannot be pushed.
     var requiresPushed: Bool
     var tokens: TokenEndpoint
+
+    /// OAuth 2.0 Multiple Response Types section 2.1, OAuth 2.0 Form Post Response Mode.
+    enum ResponseMode: String, CaseIterable {
+      case query, fragment
+      case formPost = "form_post"
+    }
   }
 
   /// The person enters a code on another device. RFC 8628.
@@ -238,13 +247,18 @@ indirect enum FlowDescriptor: Sendable, Equatable {
     case .authorizationCode:
       let reader = try DescriptorReader(
         value, at: pointer, provider: provider,
-        members: ["kind", "authorize", "redirect", "promisesIssuer", "pushed", "requiresPushed"]
-          + TokenEndpoint.members)
+        members: [
+          "kind", "authorize", "redirect", "promisesIssuer", "responseMode", "pushed",
+          "requiresPushed",
+        ] + TokenEndpoint.members)
       self = try .authorizationCode(
         AuthorizationCode(
           authorize: RequestTemplate("authorize", in: reader, allowing: [.clientID]),
           redirect: RedirectDescriptor("redirect", in: reader),
           promisesIssuer: reader.bool("promisesIssuer", default: false),
+          responseMode: reader.optional("responseMode") { name throws(DescriptorReader.Fault) in
+            try reader.word(name, AuthorizationCode.ResponseMode.self)
+          },
           pushed: reader.optional("pushed") { name throws(DescriptorReader.Fault) in
             try RequestTemplate(name, posting: reader)
           },

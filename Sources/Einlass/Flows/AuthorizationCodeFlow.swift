@@ -9,7 +9,8 @@ func authorizationCode(
   let proof = ProofKey(randomBytes: flow.effects.randomBytes(ProofKey.byteCount))
   let stateParameter = flow.randomText()
   let nonce = descriptor.tokens.verifiesIDTokens ? flow.randomText() : nil
-  let place = try await flow.open(descriptor.redirect)
+  let place = try await flow.open(
+    descriptor.redirect, takingFragment: descriptor.responseMode == .fragment)
   defer { place.close() }
 
   var exchange = flow.exchange(hiding: [proof.codeVerifier, nonce.map { Secret($0) }])
@@ -21,7 +22,8 @@ func authorizationCode(
       .request.address,
     clientID: flow.registration.clientID, redirectURI: place.address,
     scope: flow.scopes(descriptor.tokens).joined(separator: flow.provider.permissions.separator),
-    stateParameter: stateParameter, codeChallenge: proof.codeChallenge, nonce: nonce,
+    stateParameter: stateParameter, codeChallenge: proof.codeChallenge,
+    responseMode: descriptor.responseMode?.rawValue, nonce: nonce,
     resource: descriptor.tokens.parameters(for: flow.request.resource).first?.value,
     customParameters: flow.pageParameters)
   if let pushed = descriptor.pushed {
@@ -38,11 +40,11 @@ func authorizationCode(
     }
   }
   let arrival = try await flow.sendBrowser(to: request.address, returningTo: place) {
-    pending.response(query: $0)
+    pending.response($0)
   }
 
   return try await arrival.showing(flow) { response, flow throws(FlowFailure) in
-    let code = try flow.code(in: response)
+    let code = try flow.code(in: response, from: pending.issuer)
     flow.asker.report(.exchanging)
     exchange.hide(code)
     let answer = try await exchange.ask(
@@ -78,9 +80,14 @@ extension InteractiveFlow {
   /// Returns the authorization code of a response, or throws the provider's error. An error about
   /// an unfinished page counts as the person's refusal, unless the request allowed no page
   /// (`prompt=none`).
-  fileprivate func code(in response: AuthorizationResponse) throws(FlowFailure) -> Secret {
+  fileprivate func code(
+    in response: AuthorizationResponse, from issuer: String?
+  ) throws(FlowFailure) -> Secret {
     switch response {
     case .code(let code): return code
+    case .unusable(let flaw): throw FlowFailure(.unusableResponse(provider, flaw))
+    case .foreign(let said):
+      throw FlowFailure(.foreignResponse(provider, issuer: said, insteadOf: issuer))
     case .anonymous(let error):
       throw FlowFailure(.anonymousRefusal(provider, .init(code: cleaned(error, limitBytes: 64))))
     case .refused(let error, let description):

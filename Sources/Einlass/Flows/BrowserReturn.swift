@@ -42,35 +42,36 @@ struct Arrival<Response: Sendable>: Sendable {
 }
 
 extension InteractiveFlow {
-  /// The number of foreign responses a sign-in takes before it fails. So many mean that somebody is
-  /// guessing the secret in the redirect.
-  static let wrongReturnsLimit = 20
   /// The number of attempts a person has to enter the right address or PIN.
   static let entriesLimit = 3
 
-  /// The number of attempts to open a registered port, one second apart, because another sign-in
-  /// may still use it.
-  private static let openAttempts = 60
-
-  /// Opens the redirect address: the one in the registration, otherwise the descriptor's.
-  func open(_ redirect: RedirectDescriptor) async throws(FlowFailure) -> ReturnPlace {
+  /// Opens the redirect address: the one in the registration, otherwise the descriptor's. While a
+  /// sign-in of another process has the port, asks for it once a second.
+  func open(
+    _ redirect: RedirectDescriptor, takingFragment: Bool = false
+  ) async throws(FlowFailure) -> ReturnPlace {
     let registered = registration.redirect.flatMap { RedirectDescriptor(address: $0) }
     switch registered ?? redirect {
     case .address(let address): return ReturnPlace(address: address, listener: nil)
     case .loopback(let host, let ports, let path):
       let place = RedirectPlace(
         host: host, ports: ports,
-        path: path ?? "/\(Base64URL.encode(effects.randomBytes(16)))/callback")
-      var attemptsLeft = registered == nil || ports.isEmpty ? 1 : Self.openAttempts
+        path: path ?? "/\(Base64URL.encode(effects.randomBytes(16)))/callback",
+        takesFragment: takingFragment)
+      var isWaiting = false
       do throws(Problem) {
         while true {
-          attemptsLeft -= 1
           do throws(Problem) {
-            let listener = try effects.openRedirect(place)
+            let listener = try await effects.openRedirect(place)
+            asker.explain(nil)
             return ReturnPlace(address: listener.address, listener: listener)
           } catch {
-            guard attemptsLeft > 0, error.isRetryable else { throw error }
-            if attemptsLeft == Self.openAttempts - 1 { asker.report(.awaitingPort) }
+            guard error.detail == Problem.portQueue else { throw error }
+            if !isWaiting {
+              asker.report(.awaitingPort)
+              asker.explain("The sign-in has not begun: \(error.message).")
+            }
+            isWaiting = true
           }
           try await effects.sleepUntil(effects.now() + 1)
         }
@@ -82,7 +83,7 @@ extension InteractiveFlow {
   /// the listener, from the front end, or from the person, who pastes the address.
   func sendBrowser<Response: Sendable>(
     to address: WebAddress, returningTo place: ReturnPlace,
-    _ read: @escaping @Sendable (_ query: String) -> Response?
+    _ read: @escaping @Sendable (RedirectParameters) -> Response?
   ) async throws(FlowFailure) -> Arrival<Response> {
     asker.report(.awaitingPerson)
     var ways: [@Sendable () async -> Result<Arrival<Response>?, Problem>] = []
@@ -105,24 +106,28 @@ extension InteractiveFlow {
   }
 
   private func heard<Response>(
-    _ listener: OpenRedirect, _ read: (String) -> Response?
-  ) async throws(Problem) -> Arrival<Response> {
-    for _ in 0..<Self.wrongReturnsLimit {
-      let answer = try await listener.next()
-      let show: @Sendable (RedirectPage.Outcome) async -> Void = { outcome in
+    _ listener: OpenRedirect, _ read: @escaping @Sendable (RedirectParameters) -> Response?
+  ) async throws(Problem) -> Arrival<Response>? {
+    let claim = RedirectClaim(
+      isOurs: { read($0) != nil },
+      refused: { [asker] refused in
+        asker.explain(
+          "No answer to the sign-in came in time. The last one was refused: \(refused.sentence)")
+      })
+    let answer = try await listener.next(claim)
+    asker.explain(nil)
+    return read(answer.parameters).map { response in
+      Arrival(response: response) { outcome in
         await answer.show(
           RedirectPage(
             outcome, provider: provider.name,
             application: request.applicationTitle ?? request.application))
       }
-      if let response = read(answer.query) { return Arrival(response: response, show: show) }
-      await show(.unexpected)
     }
-    throw .stateMismatch(provider)
   }
 
   private func answered<Response>(
-    _ prompt: Prompt, to place: ReturnPlace, _ read: (String) -> Response?
+    _ prompt: Prompt, to place: ReturnPlace, _ read: (RedirectParameters) -> Response?
   ) async throws(Problem) -> Arrival<Response>? {
     var prompt = prompt
     var problem = Problem.stateMismatch(provider)
@@ -132,7 +137,7 @@ extension InteractiveFlow {
       }
       guard let text else { return nil }
       let query = query(of: revealedText(text), broughtTo: place.address)
-      if let response = query.flatMap(read) {
+      if let response = query.flatMap({ read(RedirectParameters($0)) }) {
         return Arrival(response: response, show: { _ in })
       }
       problem = query == nil ? .notTheAddress(provider) : .stateMismatch(provider)

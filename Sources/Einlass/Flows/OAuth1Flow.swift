@@ -62,7 +62,7 @@ func threeLegged(
   }
   let pending = PendingThreeLegged(token: token)
   let arrival = try await flow.sendBrowser(to: page, returningTo: place) {
-    pending.response(query: $0)
+    pending.response($0)
   }
   return try await arrival.showing(flow) { response, flow throws(FlowFailure) in
     switch response {
@@ -70,6 +70,7 @@ func threeLegged(
       let token = try await credential(for: revealedText(verifier), &exchange)
       return try await flow.verifyAndSave(token, of: descriptor, signer, exchange)
     case .denied: throw FlowFailure(.accessDenied(flow.provider, nil))
+    case .unusable(let flaw): throw FlowFailure(.unusableResponse(flow.provider, flaw))
     }
   }
 }
@@ -80,29 +81,24 @@ struct PendingThreeLegged {
   enum Response: Equatable {
     case verifier(Secret)
     case denied
+    /// A callback with this flaw, a predicate.
+    case unusable(String)
   }
 
   let token: String
 
-  /// Reads a callback's query; `nil` if it is for another token. Providers report a refusal as
-  /// `denied` with the token, or as `oauth_problem`.
-  func response(query: String) -> Response? {
-    guard query.utf8.count <= PendingAuthorization.queryLimitBytes,
-      let parameters = FormEncoding.decode(query.utf8, plus: .space)
-    else { return nil }
-    func single(_ name: String) -> String? {
-      let values = parameters.filter { sameBytes($0.name, name) }
-      return values.count == 1 ? values[0].value : nil
+  /// Reads a callback; `nil` if it is for another token. Providers report a refusal as `denied` with
+  /// the token, or as `oauth_problem`.
+  func response(_ returned: RedirectParameters) -> Response? {
+    let parameters = ReturnedParameters(returned)
+    if parameters.has("denied", token) { return .denied }
+    guard parameters.has("oauth_token", token) else { return nil }
+    if let flaw = parameters.flaw(in: ["oauth_verifier"]) { return .unusable(flaw) }
+    if parameters["oauth_problem"] != nil { return .denied }
+    guard let verifier = parameters["oauth_verifier"], TokenResponse.isToken(verifier) else {
+      return .unusable("has no usable oauth_verifier")
     }
-    func isOurs(_ text: String?) -> Bool {
-      text.map { constantTimeEqual(Array($0.utf8), Array(token.utf8)) } ?? false
-    }
-    if isOurs(single("denied")) { return .denied }
-    guard isOurs(single("oauth_token")) else { return nil }
-    if single("oauth_problem") != nil { return .denied }
-    return single("oauth_verifier").flatMap {
-      TokenResponse.isToken($0) ? .verifier(Secret($0)) : nil
-    }
+    return .verifier(Secret(verifier))
   }
 }
 

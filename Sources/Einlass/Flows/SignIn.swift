@@ -25,6 +25,7 @@ struct SignIn {
     let localized = pageParameters + request.localeParameters(at: provider)
     var skipped: [String] = []
     var missing: [Prompt.Kind] = []
+    var isRetryable = false
     for flow in provider.signInFlows(kind) {
       let lacking = flow.signInPrompts?.subtracting(asker.kinds).sorted()
       do throws(FlowFailure) {
@@ -56,9 +57,12 @@ struct SignIn {
           throw error.problem.about(provider, request.account)
         }
         skipped.append("\(flow.kind.rawValue): \(error.problem.message)")
+        isRetryable = isRetryable || error.problem.isRetryable
       }
     }
-    throw .noWayIn(provider, kind, skipped, missing: missing)
+    var problem = Problem.noWayIn(provider, kind, skipped, missing: missing)
+    problem.isRetryable = isRetryable
+    throw problem
   }
 
   /// Adds the scopes that were granted to the account, because the new token takes the place of the

@@ -1,5 +1,5 @@
-/// The page at the end of the redirect: plain, without scripts, and without any text of the
-/// redirect's address.
+/// The page at the end of the redirect: plain, and without any text of the redirect's address. Only
+/// the page that fetches a fragment has a script.
 public struct RedirectPage: Sendable, Equatable {
   /// The outcome that the page reports.
   public enum Outcome: Sendable, Equatable {
@@ -14,6 +14,10 @@ public struct RedirectPage: Sendable, Equatable {
     case failed(String)
     /// No sign-in waits for this response.
     case unexpected
+    /// The request is no response of a provider; the status is that of the answer.
+    case refused(status: Int)
+    /// The response is in the fragment; the page posts it back.
+    case fragment
   }
 
   public var outcome: Outcome
@@ -27,8 +31,14 @@ public struct RedirectPage: Sendable, Equatable {
     self.application = application
   }
 
-  /// 400 for an unexpected response, otherwise 200.
-  public var status: Int { outcome == .unexpected ? 400 : 200 }
+  /// 400 for an unexpected response, and 200 for that of a sign-in.
+  public var status: Int {
+    switch outcome {
+    case .unexpected: 400
+    case .refused(let status): status
+    case .signedIn, .questionLeft, .denied, .failed, .fragment: 200
+    }
+  }
 
   /// The only style sheet that the page may use, because the header holds its digest.
   public static let style = """
@@ -36,6 +46,22 @@ public struct RedirectPage: Sendable, Equatable {
     body{font:1.1rem/1.5 system-ui,sans-serif;max-width:34rem;margin:15vh auto 0;padding:0 1.5rem}\
     h1{font-size:1.5rem;font-weight:600}p{margin:.6rem 0}small{opacity:.7}
     """
+
+  /// The only script that a page may have, because the header holds its digest; `nil` for none.
+  ///
+  /// A field may have the name of a member of the form, such as `submit`, so the fields are added
+  /// last, and no member is used after them.
+  public var script: String? {
+    guard outcome == .fragment else { return nil }
+    return """
+      const form=document.createElement('form'),fields=document.createDocumentFragment();\
+      form.method='POST';form.action=location.pathname;\
+      for(const[name,value]of new URLSearchParams(location.hash.slice(1))){\
+      const field=document.createElement('input');field.type='hidden';field.name=name;field.value=value;fields.append(field)}\
+      history.replaceState(null,'',location.pathname);\
+      if(fields.hasChildNodes()){document.body.append(form);form.append(fields);HTMLFormElement.prototype.submit.call(form)}
+      """
+  }
 
   /// HTML in UTF-8.
   public var html: String {
@@ -46,7 +72,7 @@ public struct RedirectPage: Sendable, Equatable {
     <style>\(Self.style)</style></head>
     <body><h1>\(escaped(title))</h1>
     \(sentences.map { "<p>\(escaped($0))</p>" }.joined(separator: "\n"))
-    <p><small>einlass, on this computer</small></p></body></html>
+    <p><small>einlass, on this computer</small></p>\(script.map { "<script>\($0)</script>" } ?? "")</body></html>
     """
   }
 
@@ -56,7 +82,8 @@ public struct RedirectPage: Sendable, Equatable {
     case .questionLeft: "One question is left"
     case .denied: "Not signed in"
     case .failed: "Sign-in failed"
-    case .unexpected: "Nothing to do here"
+    case .unexpected, .refused: "Nothing to do here"
+    case .fragment: "One moment"
     }
   }
 
@@ -77,6 +104,15 @@ public struct RedirectPage: Sendable, Equatable {
     case .failed(let sentence): return [sentence, close]
     case .unexpected:
       return ["No sign-in is waiting for this answer. Start again from your application."]
+    case .refused(let status):
+      return [
+        RefusedReturn.request(status: status).sentence, "Start again from your application.",
+      ]
+    case .fragment:
+      return [
+        "The browser hands over the answer to the sign-in.",
+        "If this page stays, there was no answer. Start again from your application.",
+      ]
     }
   }
 }

@@ -59,7 +59,7 @@ struct AutomaticRegistration {
     let lease = try await store.lease(leaseName, waiting: effects)
     defer { lease.keepAlive() }
     if let stored = try stored(insteadOf: forgotten) { return stored }
-    let redirect = try redirect()
+    let redirect = try await redirect()
     var response = try await self.response(to: offer, redirect, grantTypes)
     // Some servers refuse the device grant, which a browser sign-in does not need.
     if response.status == 400, provider.flowKinds.contains(.authorizationCode) {
@@ -163,12 +163,12 @@ struct AutomaticRegistration {
   /// port of a loopback address is free now. Many servers compare the address exactly, so the port
   /// must stay usable. It is outside the ephemeral range, because the system would soon give such a
   /// port to another program.
-  private func redirect() throws(Problem) -> String? {
+  private func redirect() async throws(Problem) -> String? {
     switch provider.redirect {
     case nil: return nil
     case .address(let address): return address
     case .loopback(let host, let ports, let path):
-      let place = try effects.openRedirect(
+      let place = try await effects.openRedirect(
         RedirectPlace(
           host: host, ports: ports.isEmpty ? lastingPorts : ports, path: path ?? "/callback"))
       defer { place.close() }

@@ -123,7 +123,7 @@ extension Server {
         flow.stage = stage
         self.announcer.announce(
           "auth.progress", ["flow": .string(flow.id), "stage": .string(stage.rawValue)])
-      }, promisedAccess: { flow.grant != nil })
+      }, explain: { flow.explanation = $0 }, promisedAccess: { flow.grant != nil })
   }
 
   /// Whether an account may answer a prompt. With `more`, any account of the provider may.

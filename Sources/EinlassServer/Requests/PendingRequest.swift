@@ -75,6 +75,7 @@ final class PendingRequest: Sendable {
     var kind: Kind
     var providerName: String
     var stage = Stage.access
+    var explanation: String?
     @Indirect var grant: AccessGrant?
     var end: End?
     /// Whether the flow or its request was cancelled. The flow then ends regardless of its work.
@@ -130,6 +131,12 @@ final class PendingRequest: Sendable {
     set { state.withLock { $0.stage = newValue } }
   }
 
+  /// The reason for the wait so far, for the error at the deadline.
+  var explanation: String? {
+    get { state.withLock { $0.explanation } }
+    set { state.withLock { $0.explanation = newValue } }
+  }
+
   /// The grant that the sign-in of this flow makes; `nil` if it makes none.
   var grant: AccessGrant? {
     get { state.withLock { $0.grant } }
@@ -172,7 +179,8 @@ final class PendingRequest: Sendable {
       task.cancel()
     }
     switch (result, end) {
-    case (.failure(let problem), .expired) where problem.reason == .cancelled: throw .expired
+    case (.failure(let problem), .expired) where problem.reason == .cancelled:
+      throw .expired(explanation)
     case (.failure(let problem), .failed(let cause)) where problem.reason == .cancelled: throw cause
     default: return try result.get()
     }
@@ -180,10 +188,10 @@ final class PendingRequest: Sendable {
 }
 
 extension Problem {
-  fileprivate static let expired = Problem(
-    .flowExpired,
-    "The person did not answer in time.",
-    isRetryable: true)
+  fileprivate static func expired(_ explanation: String?) -> Problem {
+    Problem(
+      .flowExpired, explanation ?? "The person did not answer in time.", isRetryable: true)
+  }
 }
 
 /// The pending flows in the order of their start.

@@ -377,6 +377,8 @@ struct DescriptorMemberTests {
       (#""pushed":{"method":"GET","url":"https://a.example/par"}"#, "/pushed"),
       (#""pushed":{"method":"POST","url":"http://a.example/par"}"#, "/pushed/url"),
       (#""pushed":{"method":"POST","url":"https://a.example/par"}"#, nil),
+      (#""responseMode":"form_post""#, nil), (#""responseMode":"fragment""#, nil),
+      (#""responseMode":"web_message""#, "/responseMode"),
       (#""revocation":{"method":"DELETE","url":"https://a.example/revoke"}"#, "/revocation"),
     ])
   func proofs(words: String, pointer: String?) throws {

@@ -1,5 +1,6 @@
 import EinlassCrypto
 import EinlassJSON
+import EinlassSystem
 import TestSupport
 import Testing
 
@@ -128,8 +129,7 @@ import Testing
   @Test(
     "A response for another sign-in gets an error page, and the flow goes on waiting",
     arguments: [
-      "code=CODE", "code=CODE&state=other", good("&state=\(stateParameter)"),
-      "code=A&\(good())", "",
+      "code=CODE", "code=CODE&state=other", good("&state=other"), "error=access_denied", "",
     ])
   func foreign(query: String) async throws {
     let script = Script(
@@ -138,15 +138,46 @@ import Testing
     #expect(script.log[2...3] == ["page unexpected", Self.exchange])
   }
 
-  @Test func `The twentieth wrong response ends the sign-in`() async throws {
-    let wrong = Array(repeating: "code=CODE&state=guess", count: 19)
-    let lucky = Script([.json(Self.token)], answers: [.accept()], brought: wrong + [Self.good()])
-    _ = try await signIn(lucky)
+  @Test func `No number of wrong responses ends the sign-in`() async throws {
+    let wrong = Array(repeating: "code=CODE&state=guess", count: 100)
+    let script = Script([.json(Self.token)], answers: [.accept()], brought: wrong + [Self.good()])
+    _ = try await signIn(script)
+    #expect(script.log.count(where: { $0 == "page unexpected" }) == 100)
+    #expect(script.explanation == nil)
+  }
+
+  @Test(
+    "A response of this sign-in that cannot be used ends it at once, with the reason",
+    arguments: [
+      ("code=A&\(good())", "has several different values of code"),
+      ("state=\(stateParameter)", "has neither a code nor an error"),
+      (good("&error=x"), "has both a code and an error"),
+    ])
+  func unusable(query: String, flaw: String) async throws {
     let script = Script(
-      [.json(Self.token)], answers: [.accept()], brought: wrong + ["code=C", Self.good()])
-    #expect(try await problem(script).reason == .stateMismatch)
-    #expect(script.requests.isEmpty && script.log.last == "close")
-    #expect(script.log.count(where: { $0 == "page unexpected" }) == 20)
+      [.json(Self.token)], answers: [.accept()], brought: [query, Self.good()])
+    let problem = try await problem(script)
+    #expect(problem.reason == .providerFailure && !problem.isRetryable)
+    #expect(problem.message == "Sequencing.com's answer to the sign-in \(flaw).")
+    #expect(script.requests.isEmpty)
+    #expect(script.log[2].hasPrefix("page failed") && script.log.last == "close")
+  }
+
+  @Test(
+    "The wait is explained by the last refused response, without a text that may be anyone's",
+    arguments: [
+      ("error=invalid_scope&error_description=x", "had the error invalid_scope, but not the state"),
+      ("error=See%20evil.example", "did not have the state"),
+      ("code=C&state=x", "did not have the state"), ("", "came back without an answer"),
+    ])
+  func explained(query: String, words: String) async throws {
+    let script = Script(answers: [.accept()], brought: [query])
+    let task = Task { try await signIn(script) }
+    while script.explanation == nil { await Task.yield() }
+    task.cancel()
+    _ = await task.result
+    let sentence = try #require(script.explanation)
+    #expect(sentence.contains(words) && !sentence.contains("evil"))
   }
 
   @Test(
@@ -237,13 +268,36 @@ import Testing
     #expect(script.log.count { $0 == "ask enterVerifier redirectURL again" } == 1)
   }
 
-  @Test(
-    "A port in use is waited for, and a forbidden one is not",
-    arguments: [(true, 59), (false, 0)])
-  func portIsTaken(isRetryable: Bool, sleeps: Int) async throws {
+  @Test("The port of another sign-in is waited for", arguments: [true, false])
+  func portQueue(isRegistered: Bool) async throws {
+    let script = Script([.json(Self.token)], answers: [.accept()], brought: [Self.good()])
+    let (attempts, open) = (Lock(0), script.effects.openRedirect)
+    let effects = script.effects.with(openRedirect: { place async throws(Problem) in
+      let isFree = attempts.withLock { count in
+        count += 1
+        return count > 100
+      }
+      guard isFree else {
+        throw Problem(.flowNotSupported, "port 8400", detail: Problem.portQueue, isRetryable: true)
+      }
+      return try await open(place)
+    })
+    let request = Self.request {
+      if isRegistered { $0.registration?.redirect = "http://localhost:8400/cb" }
+    }
+    _ = try await Einlass(
+      catalog: .builtIn, store: script.store.accountStore, effects: effects
+    ).signIn(request, asking: script.asker(Self.kinds))
+    #expect(script.log.count { $0.hasPrefix("sleep") } == 100)
+    #expect(script.stages.prefix(2) == [.awaitingPort, .awaitingPerson])
+    #expect(script.explanation == nil)
+  }
+
+  @Test("The port of another program is not waited for, and is worth another try")
+  func portIsTaken() async throws {
     let script = Script()
     let effects = script.effects.with(openRedirect: { _ throws(Problem) in
-      throw Problem(.flowNotSupported, "There is no port.", isRetryable: isRetryable)
+      throw Problem(.flowNotSupported, "There is no port.", isRetryable: true)
     })
     let engine = Einlass(
       catalog: .builtIn, store: script.store.accountStore, effects: effects)
@@ -251,9 +305,8 @@ import Testing
     let problem = await #expect(throws: Problem.self) {
       try await engine.signIn(request, asking: script.asker(Self.kinds))
     }
-    #expect(problem?.reason == .flowNotSupported)
-    #expect(script.log.count == sleeps)
-    #expect(script.stages == (isRetryable ? [.awaitingPort] : []))
+    #expect(problem?.reason == .flowNotSupported && problem?.isRetryable == true)
+    #expect(script.log.isEmpty && script.stages.isEmpty)
   }
 
   @Test(

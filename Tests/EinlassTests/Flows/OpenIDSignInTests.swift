@@ -163,16 +163,24 @@ import Testing
     }
   }
 
-  @Test("A response with another issuer, or without one, is ignored")
+  @Test("A response with another issuer, or without one, ends the sign-in, and is not used")
   func mixUp() async throws {
-    for query in [
-      "code=EVIL&state=\(Self.stateParameter)&iss=https%3A%2F%2Fevil.example",
-      "code=EVIL&state=\(Self.stateParameter)",
-      "error=access_denied&state=\(Self.stateParameter)&iss=https%3A%2F%2Fevil.example",
+    for (query, words) in [
+      (
+        "code=EVIL&state=\(Self.stateParameter)&iss=https%3A%2F%2Fop.example%2F",
+        "names the issuer https://op.example/ instead of https://op.example."
+      ),
+      ("code=EVIL&state=\(Self.stateParameter)", "does not name its issuer"),
+      (
+        "error=access_denied&state=\(Self.stateParameter)&iss=https%3A%2F%2Fevil.example",
+        "names the issuer https://evil.example instead of https://op.example."
+      ),
     ] {
       let script = Script(Self.replies, answers: [.accept()], brought: [query, Self.good])
-      _ = try await signIn(script)
-      #expect(script.log[2] == "page unexpected")
+      let problem = await #expect(throws: Problem.self) { try await signIn(script) }
+      #expect(problem?.reason == .verificationFailed)
+      #expect(problem?.message.contains(words) == true)
+      #expect(script.requests.isEmpty && script.store.accounts.isEmpty)
     }
   }
 

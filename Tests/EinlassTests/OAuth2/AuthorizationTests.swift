@@ -80,17 +80,21 @@ import Testing
     stateParameter: "STATE", issuer: "https://issuer.example")
 
   /// The response as a short text, or `nil` if it does not belong to this flow.
-  private func word(_ query: String, _ pending: PendingAuthorization = pending) -> String? {
-    switch pending.response(query: query) {
+  private func word(
+    _ query: String, isForm: Bool = false, _ pending: PendingAuthorization = pending
+  ) -> String? {
+    switch pending.response(RedirectParameters(query, isForm: isForm)) {
     case .code(let code): String(decoding: code.reveal(), as: UTF8.self)
     case .refused(let error, let description): description.map { "\(error): \($0)" } ?? error
     case .anonymous(let error): "anonymous \(error)"
+    case .foreign(let issuer): "foreign \(issuer ?? "-")"
+    case .unusable(let flaw): flaw
     case nil: nil
     }
   }
 
   @Test(
-    "Only a response for this flow ends the wait",
+    "Only a response for this flow ends the wait, with its code or the reason against it",
     arguments: [
       ("code=C&state=STATE", "C"), ("state=STATE&code=a%2Fb+c", "a/b c"),
       ("code=C&state=STATE&iss=https%3A%2F%2Fissuer.example", "C"),
@@ -98,26 +102,57 @@ import Testing
       ("error=access_denied&state=STATE", "access_denied"),
       ("error=server_error&error_description=no%0Aluck&state=STATE", "server_error: noluck"),
       ("", nil), ("code=C", nil), ("code=C&state=", nil), ("code=C&state=state", nil),
-      ("code=C&state=STATE&state=STATE", nil), ("code=C&code=D&state=STATE", nil),
-      ("code=&state=STATE", nil), ("state=STATE", nil), ("code=C&error=x&state=STATE", nil),
-      ("code=%00&state=STATE", nil), ("code=%ZZ&state=STATE", nil), ("code=%FF&state=STATE", nil),
-      ("code=C&state=STATE&iss=https%3A%2F%2Fissuer.example%2F", nil),
-      ("code=C&state=STATE&iss=https%3A%2F%2Fevil.example", nil),
-      ("error=access_denied&state=STATE&iss=https%3A%2F%2Fevil.example", nil),
-      ("code=C&state=STATE&iss=https%3A%2F%2Fissuer.example&iss=https%3A%2F%2Fissuer.example", nil),
-      ("code=C&state=STATE&x=" + String(repeating: "a", count: 16384), nil),
+      ("code=C&state=STATE&state=other", nil), ("code=C&state=other&state=STATE", nil),
+      ("error=invalid_scope", nil), ("code=%ZZ&state=other", nil), ("code=C&state=%ZZ", nil),
+      ("code=C&state=STATE&state=STATE", "C"), ("code=C&code=C&state=STATE", "C"),
+      ("code=C&error=&state=STATE", "C"),
+      ("code=C&state=STATE&x=1&x=2&x=%ZZ", "has a parameter that cannot be decoded"),
+      ("code=C&state=STATE&x=1&x=2", "C"),
+      ("code=C&state=STATE&iss=https%3A%2F%2Fissuer.example&iss=https%3A%2F%2Fissuer.example", "C"),
+      ("code=C&code=D&state=STATE", "has several different values of code"),
+      ("error=x&error=y&state=STATE", "has several different values of error"),
+      (
+        "code=C&state=STATE&iss=https%3A%2F%2Fissuer.example&iss=https%3A%2F%2Fevil.example",
+        "has several different values of iss"
+      ),
+      ("code=&state=STATE", "has neither a code nor an error"),
+      ("state=STATE", "has neither a code nor an error"),
+      ("code=C&error=x&state=STATE", "has both a code and an error"),
+      ("code=%00&state=STATE", "has a malformed code"),
+      ("code=%ZZ&state=STATE", "has a parameter that cannot be decoded"),
+      ("code=%FF&state=STATE", "has a parameter that cannot be decoded"),
+      ("code=C&state=STATE&iss=https%3A%2F%2Fissuer.example%2F", "foreign https://issuer.example/"),
+      ("code=C&state=STATE&iss=", "foreign "),
+      ("code=C&state=STATE&iss=https%3A%2F%2Fevil.example", "foreign https://evil.example"),
+      (
+        "error=access_denied&state=STATE&iss=https%3A%2F%2Fevil.example",
+        "foreign https://evil.example"
+      ),
     ] as [(String, String?)])
   func responses(query: String, expected: String?) { #expect(word(query) == expected) }
+
+  @Test func `A query has at most 16 KiB, and a posted form 64 KiB`() {
+    func response(_ count: Int, isForm: Bool) -> String? {
+      let beginning = "code=C&state=STATE&x="
+      let more = String(repeating: "a", count: count - beginning.utf8.count)
+      return word(beginning + more, isForm: isForm)
+    }
+    for (limit, isForm) in [(16 << 10, false), (64 << 10, true)] {
+      #expect(response(limit, isForm: isForm) == "C")
+      #expect(response(limit + 1, isForm: isForm) == "is too long")
+    }
+  }
 
   @Test func `A server that promises the iss parameter must send it`() {
     var pending = Self.pending
     pending.promisesIssuer = true
-    #expect(word("code=C&state=STATE", pending) == nil)
+    #expect(word("code=C&state=STATE", pending) == "foreign -")
     #expect(word("error=access_denied&state=STATE", pending) == "anonymous access_denied")
     #expect(word("error=access_denied&state=state", pending) == nil)
-    #expect(word("error=x&code=C&state=STATE", pending) == nil)
+    #expect(word("error=x&code=C&state=STATE", pending) == "foreign -")
     #expect(
-      word("error=x&state=STATE&iss=https%3A%2F%2Fissuer.example%2F", pending) == nil)
+      word("error=x&state=STATE&iss=https%3A%2F%2Fissuer.example%2F", pending)
+        == "foreign https://issuer.example/")
     #expect(word("code=C&state=STATE&iss=https%3A%2F%2Fissuer.example", pending) == "C")
   }
 

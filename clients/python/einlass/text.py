@@ -13,7 +13,7 @@ STAGES = {
     "access": "checking access",
     "selecting": "choosing the account",
     "awaitingPerson": "",  # the question is on the screen already
-    "awaitingPort": "waiting for the port of the redirect address, which another program uses",
+    "awaitingPort": "waiting for the port of the redirect address, which a sign-in of another program uses",
     "awaitingSignIn": "waiting for the same sign-in of another program",
     "discovering": "looking up the provider",
     "requesting": "waiting for the provider",

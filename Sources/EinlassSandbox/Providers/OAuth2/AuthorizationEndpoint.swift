@@ -90,6 +90,8 @@ extension OAuth2Provider {
     guard sameBytes(asked.parameters["response_type"] ?? "", "code") else {
       throw Denial("unsupported_response_type", "Only code is supported.")
     }
+    guard ["query", "fragment", "form_post"].contains(asked.parameters["response_mode"] ?? "query")
+    else { throw Denial("invalid_request", "There is no such response_mode.") }
     if behaviour.pkce != "unknown" {
       switch (asked.parameters["code_challenge"], asked.parameters["code_challenge_method"]) {
       case (nil, nil) where behaviour.pkce == "optional": break
@@ -158,7 +160,12 @@ extension OAuth2Provider {
     if behaviour(in: world).namesIssuer {
       parameters.append(Parameter(name: "iss", value: issuer(for: request, in: world)))
     }
-    let separator = asked.redirect.contains("?") ? "&" : "?"
+    if asked.parameters["response_mode"] == "form_post" {
+      return ConsentPage.post(parameters, to: asked.redirect)
+    }
+    let separator =
+      asked.parameters["response_mode"] == "fragment"
+      ? "#" : asked.redirect.contains("?") ? "&" : "?"
     return .redirect(to: asked.redirect + separator + parameters.formEncoded)
   }
 

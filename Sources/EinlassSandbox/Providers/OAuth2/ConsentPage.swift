@@ -45,6 +45,21 @@ struct ConsentPage {
     page(title, "<p id=\"message\">\(escaped(sentence))</p>")
   }
 
+  /// Returns a page whose form brings an answer to the application (OAuth 2.0 Form Post Response
+  /// Mode).
+  static func post(_ parameters: [Parameter], to address: String) -> Answer {
+    let fields = parameters.map { parameter in
+      "<input type=\"hidden\" name=\"\(escaped(parameter.name))\" value=\"\(escaped(parameter.value))\">"
+    }
+    return page(
+      "Back to the application",
+      """
+      <form id="answer" method="post" action="\(escaped(address))">\(fields.joined())
+      <button>Continue</button></form>
+      <script>document.getElementById("answer").submit()</script>
+      """)
+  }
+
   private static func page(_ title: String, _ body: String, status: Int = 200) -> Answer {
     let html = """
       <!doctype html>

@@ -29,7 +29,7 @@ extension OAuth2Provider {
         "registration_endpoint": address(.registration),
         "jwks_uri": address(.keys),
         "response_types_supported": ["code"],
-        "response_modes_supported": ["query"],
+        "response_modes_supported": ["query", "fragment", "form_post"],
         "grant_types_supported": JSONValue(grants),
         "identity_chaining_requested_token_types_supported": behaviour.takesAssertions
           ? [.string(Self.identityAssertion)] : nil,

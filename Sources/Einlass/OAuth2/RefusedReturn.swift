@@ -1,0 +1,33 @@
+/// A request to the redirect address that ends no sign-in.
+public enum RefusedReturn: Sendable, Equatable {
+  /// A request that is no response of a provider, answered with this status.
+  case request(status: Int)
+  /// A response that names no waiting sign-in.
+  case foreign(RedirectParameters)
+
+  /// The reason for the refusal.
+  var sentence: String {
+    switch self {
+    case .request(405): "A browser brings an answer by GET or POST. This was another method."
+    case .request(411): "The browser did not say how long the posted answer is."
+    case .request(413): "The posted answer is longer than 64 KiB."
+    case .request(415): "The answer was posted in another form than \(FormEncoding.mediaType)."
+    case .request(421):
+      "The browser came to another host than the one of this sign-in: 127.0.0.1 and localhost are two hosts."
+    case .request(431):
+      "The browser sent more than 64 KiB of headers. Most of them are cookies of other programs on this computer."
+    case .request: "The request is no answer of a provider."
+    case .foreign(let parameters): Self.sentence(about: ReturnedParameters(parameters))
+    }
+  }
+
+  /// Names only an error that looks like one of RFC 6749, because any web page can send one.
+  private static func sentence(about parameters: ReturnedParameters) -> String {
+    guard !parameters.isEmpty else { return "The browser came back without an answer." }
+    let place = "the state or the token of this sign-in"
+    guard let error = parameters["error"], 1...64 ~= error.utf8.count,
+      error.utf8.allSatisfy({ $0 == UInt8(ascii: "_") || (0x61...0x7A).contains($0) })
+    else { return "The answer did not have \(place)." }
+    return "The answer had the error \(error), but not \(place)."
+  }
+}
