@@ -27,6 +27,15 @@ public struct JSONNumber: Sendable, Hashable {
     lexeme.utf8.allSatisfy { 0x30...0x39 ~= $0 || $0 == UInt8(ascii: "-") }
   }
 
+  /// The same number without a fraction of zeros, which some writers give every number.
+  public var withoutZeroFraction: JSONNumber {
+    let parts = lexeme.split(separator: ".", maxSplits: 1)
+    guard parts.count == 2, parts[1].utf8.allSatisfy({ $0 == UInt8(ascii: "0") }) else {
+      return self
+    }
+    return JSONNumber(checkedLexeme: String(parts[0]))
+  }
+
   /// The value of a lexeme without fraction and exponent that fits 64 bits.
   public var int64: Int64? { Int64(lexeme) }
 }

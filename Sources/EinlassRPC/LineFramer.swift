@@ -3,8 +3,8 @@ internal import EinlassSystem
 /// Splits a stream of bytes into lines. The caller feeds it bytes and takes lines until there are
 /// none.
 ///
-/// A line ends with LF; one CR before it and one byte order mark at the start of the stream are
-/// taken away, and lines of white space alone are left out. Never holds more than one line and one
+/// A line ends with LF; one CR before it and one byte order mark at its start are taken away, because
+/// some writers begin each message with one. Lines of white space alone are left out. Never holds more than one line and one
 /// feed.
 public struct LineFramer: Sendable {
   /// The outcome of a line.
@@ -23,7 +23,6 @@ public struct LineFramer: Sendable {
   private var scanned = 0
   /// Skipping the rest of an over-long line.
   private var isSkipping = false
-  private var isAtStreamStart = true
 
   /// Makes a framer at the start of a stream.
   public init(limit: Int = Limits.inboundLineBytes) { self.limit = limit }
@@ -49,11 +48,10 @@ public struct LineFramer: Sendable {
     }
     if isSkipping {
       start = buffer.count
-    } else if buffer.count - start > limit + (isAtStreamStart ? 4 : 1) {
+    } else if buffer.count - start > limit + 4 {
       // One more than the limit may still be the CR of a line that fits, three more its byte order
       // mark.
       isSkipping = true
-      isAtStreamStart = false
       start = buffer.count
       return .tooLong
     }
@@ -75,13 +73,10 @@ public struct LineFramer: Sendable {
     return buffer.firstIndex(of: 0x0A, from: from)
   }
 
-  private mutating func stripped(_ line: Range<Int>) -> Line? {
+  private func stripped(_ line: Range<Int>) -> Line? {
     var line = line
-    if isAtStreamStart {
-      isAtStreamStart = false
-      if buffer[line].starts(with: [0xEF, 0xBB, 0xBF]) {
-        line = line.lowerBound + 3..<line.upperBound
-      }
+    if buffer[line].starts(with: [0xEF, 0xBB, 0xBF]) {
+      line = line.lowerBound + 3..<line.upperBound
     }
     if !line.isEmpty, buffer[line.upperBound - 1] == 0x0D {
       line = line.lowerBound..<line.upperBound - 1

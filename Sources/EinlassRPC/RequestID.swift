@@ -1,8 +1,8 @@
 public import EinlassJSON
 
-/// The id of a request: a string of 1 to 256 bytes or an integer.
+/// The id of a request: a string of 1 to 256 bytes or an integer, which may be written as `1.0`.
 ///
-/// Two ids are equal if they decode to the same bytes; `"1"` and `1` differ.
+/// Two strings are equal if they decode to the same bytes, and `1.0` is `1`; `"1"` and `1` differ.
 public struct RequestID: Sendable {
   /// The id as a JSON value, for parameters and results.
   public let json: JSONValue
@@ -14,7 +14,9 @@ public struct RequestID: Sendable {
   init?(_ value: JSONValue, lexeme: String? = nil) {
     switch value {
     case .string(let string) where 1...256 ~= string.utf8.count: break
-    case .number(let number) where number.isInteger && number.lexeme.utf8.count <= 256: break
+    case .number(let number)
+    where number.withoutZeroFraction.isInteger && number.lexeme.utf8.count <= 256:
+      break
     default: return nil
     }
     self.json = value
@@ -43,7 +45,7 @@ public struct RequestID: Sendable {
   private var key: String {
     switch json {
     case .string(let string): string
-    case .number(let number): number.lexeme
+    case .number(let number): number.withoutZeroFraction.lexeme
     default: ""
     }
   }

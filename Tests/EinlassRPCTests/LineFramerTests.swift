@@ -6,8 +6,8 @@ struct LineFramerTests {
   static let cases: [(String, [String])] = [
     ("", []), ("\n\n \t\r\n", []), ("a\n", ["a"]), ("a\r\nb\n", ["a", "b"]), ("a\r\r\n", ["a\r"]),
     ("a\rb\n", ["a\rb"]), ("a", ["a"]), ("a\nb\r", ["a", "b"]),
-    ("\u{feff}a\n\u{feff}b\n", ["a", "\u{feff}b"]),
-    ("\u{feff}\n\u{feff}a\n", ["\u{feff}a"]),
+    ("\u{feff}a\n\u{feff}b\n", ["a", "b"]), ("\u{feff}\n\u{feff}a\n", ["a"]),
+    ("\u{feff}\u{feff}a\nb\u{feff}\n", ["\u{feff}a", "b\u{feff}"]), ("a\n\u{feff}b", ["a", "b"]),
     ("a\u{2028}b\u{85}\n", ["a\u{2028}b\u{85}"]), ("a\u{2029}b\n", ["a\u{2029}b"]),
     ("a\u{b}b\u{c}c\n", ["a\u{b}b\u{c}c"]), ("12345678\n", ["12345678"]),
     ("12345678\r\n", ["12345678"]),
@@ -16,9 +16,11 @@ struct LineFramerTests {
     (String(repeating: "x", count: 100) + "\na\n", ["too long", "a"]),
     (String(repeating: "x", count: 100), ["too long"]),
     (String(repeating: "x", count: 20) + "\r\n\nb", ["too long", "b"]),
-    ("123456789\n123456789\n\u{feff}c\n", ["too long", "too long", "\u{feff}c"]),
+    ("123456789\n123456789\n\u{feff}c\n", ["too long", "too long", "c"]),
     ("          \n", ["too long"]), ("\u{feff}12345678\n", ["12345678"]),
     ("\u{feff}12345678\r\nb\n", ["12345678", "b"]), ("\u{feff}123456789\nb\n", ["too long", "b"]),
+    ("b\n\u{feff}12345678\r\nb\n", ["b", "12345678", "b"]),
+    ("b\n\u{feff}123456789\nb\n", ["b", "too long", "b"]),
   ]
 
   @Test("Lines are the same in one piece, byte by byte and in random pieces", arguments: cases)

@@ -275,7 +275,14 @@ let envelopeCases = [
   WireCase(
     "A name spelled twice with escapes is a duplicate",
     request(params: #"{"\u0061":1,"a":2}"#), "1 -32600 duplicateKey"),
-  WireCase("A fraction is no id", request(id: "1.0"), "null -32600 invalidId"),
+  WireCase("A fraction is no id", request(id: "1.5"), "null -32600 invalidId"),
+  WireCase("A fraction of zeros is an integer", request(id: "1.00"), "1.00 ok {}"),
+  WireCase("A fraction with an exponent is no id", request(id: "1.0e1"), "null -32600 invalidId"),
+  WireCase(
+    "An integer with a fraction of zeros has at most 256 bytes",
+    request(id: String(repeating: "9", count: 254) + ".0") + "\n"
+      + request(id: String(repeating: "9", count: 255) + ".0"),
+    String(repeating: "9", count: 254) + ".0 ok {}", "null -32600 invalidId"),
   WireCase("An exponent is no id", request(id: "1e2"), "null -32600 invalidId"),
   WireCase("True is no id", request(id: "true"), "null -32600 invalidId"),
   WireCase("An array is no id", request(id: "[1]"), "null -32600 invalidId"),
