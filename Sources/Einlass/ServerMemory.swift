@@ -12,20 +12,24 @@ public struct ServerMemory: Sendable {
   /// The assertions that a server does not accept again, by a digest of the server and of the
   /// assertion's id or text: `true` for one that has served once, `false` for a refused one.
   public var spentAssertions: Notebook<Bool>
+  /// The audience of a client assertion that an endpoint has accepted, by its address.
+  public var assertionAudiences: Notebook<String>
 
   public init(
     keySets: Notebook<KeptKeySet>, clockOffsets: Notebook<Int64>, proofNonces: Notebook<String>,
-    spentAssertions: Notebook<Bool>
+    spentAssertions: Notebook<Bool>, assertionAudiences: Notebook<String>
   ) {
     self.keySets = keySets
     self.clockOffsets = clockOffsets
     self.proofNonces = proofNonces
     self.spentAssertions = spentAssertions
+    self.assertionAudiences = assertionAudiences
   }
 
   /// Remembers nothing.
   public static let none = ServerMemory(
-    keySets: .none, clockOffsets: .none, proofNonces: .none, spentAssertions: .none)
+    keySets: .none, clockOffsets: .none, proofNonces: .none, spentAssertions: .none,
+    assertionAudiences: .none)
 }
 
 /// Values by key: closures, filled by an object that outlives a request.

@@ -5,7 +5,8 @@ extension ServerMemory {
   /// Returns a memory that lasts as long as the process, for all its requests.
   static func kept() -> ServerMemory {
     ServerMemory(
-      keySets: .kept(), clockOffsets: .kept(), proofNonces: .kept(), spentAssertions: .kept())
+      keySets: .kept(), clockOffsets: .kept(), proofNonces: .kept(), spentAssertions: .kept(),
+      assertionAudiences: .kept())
   }
 }
 

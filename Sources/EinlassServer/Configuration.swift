@@ -185,6 +185,12 @@ public struct Configuration: Sendable {
         "\(path)/idTokenAlgorithm",
         "one of \(ClientRegistration.idTokenAlgorithms.joined(separator: ", "))")
     }
+    let audience = try optional("assertionAudience")
+    guard audience.map(ClientRegistration.assertionAudiences.contains) ?? true else {
+      throw ConfigurationError(
+        "\(path)/assertionAudience",
+        "one of \(ClientRegistration.assertionAudiences.joined(separator: ", "))")
+    }
     guard try optional("resourceParameter").map({ $0 == "omit" }) ?? true else {
       throw ConfigurationError("\(path)/resourceParameter", "the text omit")
     }

@@ -17,7 +17,7 @@ WHOLE = {
     "applications": {"*": {"github": {
         "clientId": "c", "clientSecret": "s", "redirect": "http://127.0.0.1:9/", "privateKey": "k",
         "authentication": "client_secret_basic", "keyId": "k", "certificate": "c", "dpop": True,
-        "idTokenAlgorithm": "RS256", "resourceParameter": "omit", "assertionFile": "/a"}}},
+        "idTokenAlgorithm": "RS256", "assertionAudience": "issuer", "resourceParameter": "omit", "assertionFile": "/a"}}},
     "clientMetadata": "https://editor.example.com/client.json",
     "origins": {"https://api.github.com": "http://127.0.0.1:9"},
     "caFile": "/etc/ssl/certs/ca-certificates.crt", "proxy": "http://127.0.0.1:9",

@@ -155,7 +155,7 @@ public final class Script: Sendable {
   /// The memory that the flows of one process share.
   public let memory = ServerMemory(
     keySets: notebook(), clockOffsets: notebook(), proofNonces: notebook(),
-    spentAssertions: notebook())
+    spentAssertions: notebook(), assertionAudiences: notebook())
 
   private static func notebook<Value>() -> Notebook<Value> {
     let values = Lock<[String: Value]>([:])

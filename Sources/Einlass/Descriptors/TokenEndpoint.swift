@@ -173,6 +173,9 @@ struct TokenEndpoint: Sendable, Equatable {
     if let algorithm = registration.idTokenAlgorithm.flatMap(TokenAlgorithm.init) {
       endpoint.algorithms = [algorithm]
     }
+    if let audience = registration.assertionAudience.flatMap(ClientAssertion.Audience.init) {
+      endpoint.assertion.audience = audience
+    }
     return endpoint
   }
 

@@ -21,25 +21,66 @@ extension Exchange {
     values[.deviceCode] = device.map { revealedText($0.deviceCode) }
     values[.userCode] = device?.userCode
     let (bare, added) = template.filled(values)
-    // Each attempt needs its own assertion, because an assertion serves only once.
-    return try await send(at: step) { () throws(Problem) in
-      var request = bare
-      request.identity = identity
-      if let identity { try provider.requireUsable(identity, now: effects.now()) }
-      var form = grant + added
-      if !template.saysWhoAsks {
-        let way = endpoint.clientAuthentication.fitting(registration, at: others)
-        try way.prove(registration, form: &form, headers: &request.headers) { () throws(Problem) in
-          try endpoint.assertion.text(
-            by: registration, way, at: template.address, of: provider, issuer: endpoint.issuer,
-            id: effects.randomBytes(16), now: effects.now(at: template.address))
-        }
-      }
-      // Without it some providers answer in another format.
-      request.headers.append(.init("Accept", "application/json"))
-      request.body = Array(FormEncoding.encode(form).utf8)
-      return request
+    let form = grant + added
+    var proofs: [ClientProof?] = [nil]
+    if !template.saysWhoAsks {
+      proofs = ClientProof.all(
+        of: registration, at: template.address, of: endpoint, authentication: others,
+        remembering: effects.memory)
+      if form.mayBeSpent { proofs = Array(proofs.prefix(1)) }
     }
+    while true {
+      let proof = proofs.removeFirst()
+      do throws(FlowFailure) {
+        // Each attempt needs its own assertion, because an assertion serves only once.
+        let answer = try await send(at: step) { () throws(Problem) in
+          var request = bare
+          request.identity = identity
+          if let identity { try provider.requireUsable(identity, now: effects.now()) }
+          try prove(registration, by: proof, form, at: template.address, of: endpoint, &request)
+          return request
+        }
+        if let audience = proof?.audience {
+          effects.memory.assertionAudiences.write(template.address.text, audience)
+        }
+        return answer
+      } catch {
+        guard !proofs.isEmpty, error.mayBeAboutTheProof else { throw error.naming(proof, provider) }
+      }
+    }
+  }
+
+  /// Completes a request with its form and the proof of the client.
+  private func prove(
+    _ registration: ClientRegistration, by proof: ClientProof?, _ fields: [Parameter],
+    at address: WebAddress, of endpoint: TokenEndpoint, _ request: inout HTTPRequest
+  ) throws(Problem) {
+    var form = fields
+    if let proof {
+      try proof.way.prove(registration, form: &form, headers: &request.headers) {
+        () throws(Problem) in
+        try endpoint.assertion.text(
+          by: registration, proof.way, for: proof.audience ?? address.text, of: provider,
+          id: effects.randomBytes(16), now: effects.now(at: address))
+      }
+    }
+    // Without it some providers answer in another format.
+    request.headers.append(.init("Accept", "application/json"))
+    request.body = Array(FormEncoding.encode(form).utf8)
+  }
+}
+
+extension FlowFailure {
+  /// Returns the same failure. A refused client is told which proof the server has refused, because
+  /// it need not be the secret.
+  fileprivate func naming(_ proof: ClientProof?, _ provider: Provider) -> FlowFailure {
+    guard let proof, problem.reason == .authenticatorUnconfigured,
+      problem.serverError?.code == "invalid_client"
+    else { return self }
+    var failure = self
+    failure.problem.message =
+      "\(provider.name) does not accept the application. It was sent \(proof.words)."
+    return failure
   }
 }
 

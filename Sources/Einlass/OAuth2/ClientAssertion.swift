@@ -6,8 +6,8 @@ internal import EinlassJSON
 ///
 ///     "assertion": {"audience": "issuer", "algorithms": ["PS256"]}
 struct ClientAssertion: Sendable, Equatable {
-  /// The `aud` claim. Servers disagree: most accept the address of the requested endpoint, some
-  /// only their issuer.
+  /// The `aud` claim. Servers disagree: some accept only the address of the requested endpoint, some
+  /// only their issuer, and some only the address of their token endpoint.
   enum Audience: String, CaseIterable {
     case endpoint, issuer
   }
@@ -17,7 +17,8 @@ struct ClientAssertion: Sendable, Equatable {
   /// Short, so that an assertion found later is useless.
   static let lifetimeSeconds: Int64 = 60
 
-  var audience = Audience.endpoint
+  /// The only audience; `nil` to try the possible ones.
+  var audience: Audience?
   /// The signing algorithms, best first; empty for the usual ones of the key's kind.
   var algorithms: [TokenAlgorithm] = []
 
@@ -31,13 +32,30 @@ struct ClientAssertion: Sendable, Equatable {
     }
   }
 
+  /// The valid values of `assertionAudience` of a registration.
+  static let audiences = Audience.allCases.map(\.rawValue)
+
+  /// Returns the audiences to try for a request to this address, in order. The token endpoint's
+  /// address is one only for a server of the same origin: an issuer may name the token endpoint of
+  /// another server, and could use the assertion there.
+  func audiences(at address: WebAddress, of tokens: TokenEndpoint) -> [String] {
+    let (own, issuer, token) = (address.text, tokens.issuer?.text, tokens.request.address)
+    switch audience {
+    case .endpoint?: return [own]
+    case .issuer?: return [issuer ?? own]
+    case nil where address == token: return [own, issuer].compactMap(\.self)
+    case nil:
+      return [issuer, own, address.origin == token.origin ? token.text : nil].compactMap(\.self)
+    }
+  }
+
   /// Returns a registration's assertion for one request. Throws `authenticatorUnconfigured` if its
   /// key can sign by none of `algorithms`.
   ///
   /// - Parameter id: random bytes, because an assertion serves only once.
   func text(
-    by registration: ClientRegistration, _ way: ClientAuthentication, at endpoint: WebAddress,
-    of provider: Provider, issuer: WebAddress?, id: [UInt8], now: UnixTime
+    by registration: ClientRegistration, _ way: ClientAuthentication, for audience: String,
+    of provider: Provider, id: [UInt8], now: UnixTime
   ) throws(Problem) -> String {
     let signer: TokenSigner?
     var header: JSONObject = [:]
@@ -47,10 +65,9 @@ struct ClientAssertion: Sendable, Equatable {
     } else {
       signer = registration.clientSecret.map { TokenSigner(clientSecret: $0) }
     }
-    let whom = audience == .issuer ? issuer?.text : nil
     let claims: JSONObject = [
       "iss": .string(registration.clientID), "sub": .string(registration.clientID),
-      "aud": .string(whom ?? endpoint.text),
+      "aud": .string(audience),
       "jti": .string(Base64URL.encode(id)), "iat": JSONValue(now),
       "exp": JSONValue(now + Self.lifetimeSeconds),
     ]

@@ -60,6 +60,14 @@ enum ClientAuthentication: String, Sendable, CaseIterable {
     }
   }
 
+  /// The method that this one is a spelling of, as servers announce it.
+  fileprivate var standard: ClientAuthentication {
+    self == .basicPlain || self == .basicEmpty ? .basic : self
+  }
+
+  /// Whether an assertion proves the client.
+  var isAssertion: Bool { self == .secretJWT || self == .privateKeyJWT }
+
   /// Whether a client secret proves the client.
   var isForSecret: Bool { self != .none && self != .privateKeyJWT && !isMutualTLS }
 
@@ -98,7 +106,9 @@ extension [ClientAuthentication] {
     _ registration: ClientRegistration, at others: [ClientAuthentication]?
   ) -> ClientAuthentication {
     let usual = fitting(registration)
-    guard let others, !others.contains(usual) else { return usual }
+    guard let others, !others.contains(where: { $0 == usual || $0 == usual.standard }) else {
+      return usual
+    }
     var free = registration
     free.authentication = nil
     let other = others.fitting(free)

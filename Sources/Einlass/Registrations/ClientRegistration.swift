@@ -22,6 +22,8 @@ public struct ClientRegistration: Sendable, Equatable {
   /// The algorithm of id_tokens that the client registered for (`id_token_signed_response_alg` of
   /// OpenID Connect Dynamic Client Registration 1.0 section 2); `nil` for that of the descriptor.
   public var idTokenAlgorithm: String?
+  /// The audience of the client's assertions, `endpoint` or `issuer`; `nil` to try the possible ones.
+  public var assertionAudience: String?
   /// Whether requests for a protected resource leave out the parameter `resource`, because the
   /// provider refuses it. RFC 8707.
   public var omitsResource = false
@@ -48,8 +50,11 @@ public struct ClientRegistration: Sendable, Equatable {
 extension ClientRegistration {
   /// The names of the members that `readProperties(of:)` reads.
   public static let propertyNames = [
-    "certificate", "dpop", "idTokenAlgorithm", "resourceParameter",
+    "certificate", "dpop", "idTokenAlgorithm", "assertionAudience", "resourceParameter",
   ]
+
+  /// The valid values of `assertionAudience`.
+  public static let assertionAudiences = ClientAssertion.audiences
 
   /// The algorithms of id_tokens that a client may have registered for.
   public static let idTokenAlgorithms = TokenAlgorithm.allCases.map(\.rawValue)
@@ -59,6 +64,7 @@ extension ClientRegistration {
     JSONObject(present: [
       "certificate": certificate.map(JSONValue.string), "dpop": bindsTokens ? true : nil,
       "idTokenAlgorithm": idTokenAlgorithm.map(JSONValue.string),
+      "assertionAudience": assertionAudience.map(JSONValue.string),
       "resourceParameter": omitsResource ? "omit" : nil,
     ])
   }
@@ -77,6 +83,7 @@ extension ClientRegistration {
     certificate = object?["certificate"]?.string
     bindsTokens = object?["dpop"]?.bool ?? false
     idTokenAlgorithm = object?["idTokenAlgorithm"]?.string
+    assertionAudience = object?["assertionAudience"]?.string
     omitsResource = object?["resourceParameter"]?.string == "omit"
   }
 }

@@ -60,6 +60,9 @@ extension Schema {
       "idTokenAlgorithm", .oneOf(ClientRegistration.idTokenAlgorithms),
       "The algorithm of id_tokens that the client registered for."),
     .optional(
+      "assertionAudience", .oneOf(ClientRegistration.assertionAudiences),
+      "The audience of client assertions, if the server takes only this one."),
+    .optional(
       "resourceParameter", .oneOf(["omit"]),
       "Leaves out the parameter resource, for providers that refuse it (RFC 8707)."),
   ]

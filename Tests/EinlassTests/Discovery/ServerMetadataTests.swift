@@ -69,6 +69,11 @@ import Testing
       (nil, nil, Secret("S"), "client_secret_basic"),
       (["client_secret_post"], "client_secret_basic", Secret("S"), "client_secret_post"),
       (["client_secret_post"], nil, nil, "none"), (["none"], nil, Secret("S"), "none"),
+      (
+        ["client_secret_post", "client_secret_basic"], "client_secret_basic_plain", Secret("S"),
+        "client_secret_basic_plain"
+      ),
+      (["client_secret_basic"], "client_secret_basic_empty", nil, "client_secret_basic_empty"),
     ] as [([String]?, String?, Secret?, String)])
   func `An endpoint's own authentication methods apply, unless the client supports none of them`(
     ways: [String]?, own: String?, secret: Secret?, expected: String

@@ -61,10 +61,14 @@ import Testing
     var registration = ClientRegistration(clientID: "x", clientSecret: Secret("y"))
     #expect(provider.registered(as: registration) === provider)
     registration.readProperties(
-      of: ["resourceParameter": "omit", "dpop": true, "idTokenAlgorithm": "HS256"])
+      of: [
+        "resourceParameter": "omit", "dpop": true, "idTokenAlgorithm": "HS256",
+        "assertionAudience": "issuer",
+      ])
     let changed = try #require(
       provider.registered(as: registration).flows.lazy.compactMap(\.tokens).first)
     #expect(changed.parameters(for: Self.resource) == [])
+    #expect(changed.assertion.audience == .issuer && endpoint.assertion.audience == nil)
     #expect(changed.isBound && changed.isSignedBySecret && changed.verifiesIDTokens)
     #expect(!endpoint.isBound && !endpoint.isSignedBySecret)
   }

@@ -130,6 +130,129 @@ import Testing
     #expect(!forms[1].contains { $0.name == "client_secret" })
   }
 
+  private static let key = PrivateKey.generate(.ed25519)
+  private static let byKey = #""clientAuthentication":"private_key_jwt""#
+  private static let refusal = Script.Reply.json(#"{"error":"invalid_client"}"#, status: 401)
+
+  /// Returns the paths of the requests of device sign-ins, each with the audience of its assertion.
+  private func audiences(
+    _ replies: [Script.Reply], _ more: String = byKey, signIns: Int = 1,
+    token: String = "https://op.example/token", fixed: String? = nil
+  ) async throws -> [String] {
+    let script = Script(replies, answers: Array(repeating: .accept(), count: signIns))
+    var registration = ClientRegistration(clientID: "APP", privateKey: Self.pem(Self.key))
+    registration.assertionAudience = fixed
+    let provider = Self.provider(more).replacing("https://op.example/token", with: token)
+    let engine = Einlass(
+      catalog: try ProviderCatalogTests.catalog(provider), store: script.store.accountStore,
+      effects: script.effects)
+    for _ in 0..<signIns {
+      _ = try? await engine.signIn(
+        SignInRequest(
+          application: Sample.application, registration: registration, provider: "example"),
+        asking: script.asker([.deviceCode]))
+    }
+    var ids: Set<String> = []
+    let found = try script.requests.map { request in
+      let form = try #require(FormEncoding.decode(request.body, plus: .space))
+      let text = try JSONWebSignature.parse(value("client_assertion", form))
+      let claims = try JSONReader.read(text.payload)
+      ids.insert(try #require(claims["jti"]?.string))
+      return "\(request.address.path) \(try #require(claims["aud"]?.string))"
+    }
+    #expect(ids.count == found.count)
+    return found
+  }
+
+  @Test func `After a refusal the next audience is tried, and the one that worked is kept`()
+    async throws
+  {
+    let (device, token) = (Self.replies[0], Self.replies[1])
+    let op = "https://op.example"
+    #expect(
+      try await audiences(Self.replies) == ["/device \(op)", "/token \(op)/token"])
+    #expect(
+      try await audiences([Self.refusal, device, .text("", status: 401), token])
+        == ["/device \(op)", "/device \(op)/device", "/token \(op)/token", "/token \(op)"])
+    #expect(
+      try await audiences(
+        [Self.refusal, .text("", status: 403), device, token] + Self.replies, signIns: 2)
+        == [
+          "/device \(op)", "/device \(op)/device", "/device \(op)/token", "/token \(op)/token",
+          "/device \(op)/token", "/token \(op)/token",
+        ])
+    // The control: another refusal is not about the client.
+    #expect(
+      try await audiences([.json(#"{"error":"invalid_request"}"#, status: 400)]) == [
+        "/device \(op)"
+      ])
+  }
+
+  @Test func `The audience of a registration or of a descriptor is the only one`() async throws {
+    for (fixed, words, audience) in [
+      ("issuer", "", "https://op.example"), ("endpoint", "", "https://op.example/device"),
+      (nil, #","assertion":{"audience":"endpoint"}"#, "https://op.example/device"),
+    ] as [(String?, String, String)] {
+      #expect(
+        try await audiences([Self.refusal], Self.byKey + words, fixed: fixed) == [
+          "/device \(audience)"
+        ])
+    }
+  }
+
+  /// Such an assertion would be the client's at the other server.
+  @Test func `An issuer that names another server's token endpoint gets no assertion for it`()
+    async throws
+  {
+    let seen = try await audiences(
+      Array(repeating: Self.refusal, count: 5), token: "https://honest.example/token")
+    #expect(seen == ["/device https://op.example", "/device https://op.example/device"])
+    // The control: the token endpoint of its own origin is one.
+    #expect(
+      try await audiences(Array(repeating: Self.refusal, count: 5)).last
+        == "/device https://op.example/token")
+  }
+
+  @Test(
+    "A code or a refresh token is sent once, whatever the answer",
+    arguments: [
+      ("authorization_code", true), ("refresh_token", true),
+      ("urn:ietf:params:oauth:grant-type:jwt-bearer", true), ("client_credentials", false),
+      ("urn:ietf:params:oauth:grant-type:device_code", false),
+    ])
+  func spent(grant: String, isSpent: Bool) {
+    #expect([Parameter("grant_type", grant)].mayBeSpent == isSpent)
+    #expect(![Parameter("token", grant)].mayBeSpent)
+  }
+
+  @Test(
+    "A refused client is told what was sent, and of no secret that it does not have",
+    arguments: [
+      (nil, byKey, true, "an assertion for https://op.example/token (private_key_jwt)"),
+      ("s", #""clientAuthentication":"client_secret_post""#, false, "(client_secret_post)"),
+      (nil, #""clientAuthentication":"client_secret_post""#, false, "the clientId alone"),
+    ] as [(String?, String, Bool, String)])
+  func named(secret: String?, words: String, hasKey: Bool, sent: String) async throws {
+    let script = Script(
+      [Self.replies[0]] + Array(repeating: Self.refusal, count: 2), answers: [.accept()])
+    let engine = Einlass(
+      catalog: try ProviderCatalogTests.catalog(Self.provider(words)),
+      store: script.store.accountStore, effects: script.effects)
+    var registration = ClientRegistration(
+      clientID: "APP", clientSecret: secret.map { Secret($0) },
+      privateKey: hasKey ? Self.pem(Self.key) : nil)
+    registration.assertionAudience = hasKey ? "endpoint" : nil
+    let request = SignInRequest(
+      application: Sample.application, registration: registration, provider: "example")
+    let problem = await #expect(throws: Problem.self) {
+      try await engine.signIn(request, asking: script.asker([.deviceCode]))
+    }
+    #expect(problem?.reason == .authenticatorUnconfigured)
+    #expect(problem?.message.contains(sent) == true)
+    #expect(problem?.message.contains("clientSecret") == (secret != nil))
+    #expect(problem?.serverError?.code == "invalid_client")
+  }
+
   @Test(
     "The registration decides among the accepted authentication methods",
     arguments: [

@@ -659,6 +659,7 @@ class InitializeParamsApplications(InitializeParamsApplicationsAlways, total=Fal
     idTokenAlgorithm: Literal[
         "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "HS256"
     ]
+    assertionAudience: Literal["endpoint", "issuer"]
     resourceParameter: Literal["omit"]
 
 
@@ -812,6 +813,7 @@ class ProvidersConfigureParams(ProvidersConfigureParamsAlways, total=False):
     idTokenAlgorithm: Literal[
         "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "HS256"
     ]
+    assertionAudience: Literal["endpoint", "issuer"]
     resourceParameter: Literal["omit"]
 
 

@@ -1073,6 +1073,8 @@ export interface InitializeParamsApplications {
     | "ES512"
     | "EdDSA"
     | "HS256";
+  /** The audience of client assertions, if the server takes only this one. */
+  assertionAudience?: "endpoint" | "issuer";
   /** Leaves out the parameter resource, for providers that refuse it (RFC 8707). */
   resourceParameter?: "omit";
 }
@@ -1295,6 +1297,8 @@ export interface ProvidersConfigureParams {
     | "ES512"
     | "EdDSA"
     | "HS256";
+  /** The audience of client assertions, if the server takes only this one. */
+  assertionAudience?: "endpoint" | "issuer";
   /** Leaves out the parameter resource, for providers that refuse it (RFC 8707). */
   resourceParameter?: "omit";
 }
