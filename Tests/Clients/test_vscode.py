@@ -263,11 +263,11 @@ def test_an_account_of_another_program_needs_access(house, host):
     assert host.sessions(None) == []
     call = host.call("createSession", [])
     host.choose("Ada Lovelace", title="Account of GitHub")
-    shown = host.choose("Don't allow", title="Visual Studio Code wants to use your GitHub accounts")
-    assert [item["label"] for item in shown["items"]] == ["Allow", "Don't allow"]
+    shown = host.choose("Don't allow", title="“Visual Studio Code” wants to use your “GitHub” accounts.")
+    assert [item["label"] for item in shown["items"]] == ["Allow", "Don't allow", "Not now"]
     problem = host.press("Ask Again", "error")
     assert "Sign in and allow it (einlass: Sign In)." in problem["text"] and "einlassctl" not in problem["text"]
-    host.choose("Allow", title="Visual Studio Code wants to use your GitHub accounts")
+    host.choose("Allow", title="“Visual Studio Code” wants to use your “GitHub” accounts.")
     session = host.answer(call)
     assert owner(house, session["accessToken"]) == "ada"
     assert host.expect(event="einlass-github")["added"] == [session]
@@ -277,7 +277,7 @@ def test_an_error_without_its_button_fails_the_session(house, host):
     house.sign_in("github")
     call = host.call("createSession", [])
     host.choose("Ada Lovelace", title="Account of GitHub")
-    host.choose("Don't allow", title="Visual Studio Code wants to use your GitHub accounts")
+    host.choose("Don't allow", title="“Visual Studio Code” wants to use your “GitHub” accounts.")
     host.press(None, "error")
     assert host.failure(call)["reason"] == "accessNotGranted"
 
@@ -616,6 +616,7 @@ def test_a_warning_stands_before_the_other_sentences(at_fake, language):
     host, _, answer = at_fake({**KINDS["trustCertificate"]["prompt"], "show": show})
     shown = host.choose(show["buttons"][1]["label"])
     assert shown["placeHolder"] == " ".join([show["warning"], *show["text"]])
+    assert shown["items"][0]["label"] == show["buttons"][1]["label"]  # the default, which Enter chooses
     host.expect("answer", answer=1)
     assert answer() == {"prompt": "p_1", "action": "cancel"}
 

@@ -16,7 +16,7 @@ extension PromptForm {
       case .replaceAccount(let accounts, let more):
         .accounts(
           "You signed in at \(flow.providerName). Is this a new account, or one of these?",
-          accounts, more: more, buttons: [.accept("A new account", isDefault: false), .cancel()])
+          accounts, more: more, buttons: [.accept("A new account"), .cancel()])
       case .confirmAccount(let account):
         PromptForm(
           title: "Continue as \(account.shownName)?",

@@ -5,8 +5,6 @@ from __future__ import annotations
 import datetime
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping
 
-from einlass.questions import FAULTS
-
 from .choice import Choice, add_accounts
 from .widgets import Gtk, button, copy, label, name, open_page, qr_code, scrolled, text
 
@@ -15,6 +13,10 @@ if TYPE_CHECKING:
 
 #: More permissions are scrolled.
 MANY = 6
+FAULTS = {
+    "selfSigned": "is not certified by anyone but itself", "unknownAuthority": "comes from an unknown authority",
+    "expired": "has expired", "notYetValid": "is not valid yet", "otherHost": "belongs to another host",
+}
 AUDIENCES = {"onlyMe": "only you", "friends": "your friends", "everyone": "everyone"}
 
 

@@ -72,7 +72,8 @@ export class Prompts implements Disposable {
     }
     const items: Choice<() => Drawn | Promise<Drawn>>[] = (show.choices ?? []).map(({ label, detail, answer }) => ({
       label: plain(label), description: detail && plain(detail), answer: () => members(answer) }));
-    for (const { action, label } of show.buttons) {
+    // Enter chooses the first entry.
+    for (const { action, label } of [...show.buttons].sort((a, b) => Number(!!b.default) - Number(!!a.default))) {
       const answer = action === "accept" ? () => show.fields ? this.enter(show, closed) : true
         : action === "decline" ? () => false : () => undefined;
       if (action !== "cancel" || !show.choices) items.push({ label: plain(label), answer });
