@@ -79,6 +79,13 @@ public struct JSONObject: Sendable {
     return object
   }
 
+  /// Returns an object of the members that a test accepts.
+  public func filter(_ isIncluded: (Member) -> Bool) -> JSONObject {
+    var object = JSONObject()
+    object.members = members.filter(isIncluded)
+    return object
+  }
+
   /// Returns the same object with its JSON text cached until the next change. For objects that are
   /// sent repeatedly.
   public func keepingText() -> JSONObject {
@@ -157,6 +164,8 @@ extension JSONValue {
   public var object: JSONObject? { if case .object(let value) = self { value } else { nil } }
   /// Whether the value is `null`, as opposed to absent.
   public var isNull: Bool { if case .null = self { true } else { false } }
+  /// The value unless it is `null`, for members that count as absent then.
+  public var present: JSONValue? { isNull ? nil : self }
 
   /// The member of an object; `nil` for a missing member or a value that is not an object.
   public subscript(_ name: String) -> JSONValue? { object?[name] }

@@ -50,8 +50,10 @@ extension Peer {
         }
       }
       if request.hasPositionalParams { throw RPCError(.positionalParams) }
-      try method.descriptor.validate(request.params, components: options.components)
       var request = request
+      request.params = method.descriptor.withoutNulls(
+        request.params, components: options.components)
+      try method.descriptor.validate(request.params, components: options.components)
       request.params = method.preparing(request.params)
       let ticket = request.id.map {
         RequestTable.Ticket(id: $0, method: method, place: place)

@@ -46,6 +46,8 @@ public struct Field: Sendable {
   public var isRequired: Bool
   /// Whether the value must never reach a trace or a log.
   public var isSecret: Bool
+  /// Whether null is refused although the member is optional.
+  public private(set) var refusesNull = false
   /// The value that stands for a missing one, if it is always the same.
   public var defaultValue: JSONValue?
   /// The meaning in one sentence, for the protocol document.
@@ -77,6 +79,16 @@ public struct Field: Sendable {
   ) -> Field {
     Field(
       name, schema, summary, isRequired: false, isSecret: isSecret, defaultValue: value)
+  }
+}
+
+extension Field {
+  /// The same member, which refuses null: for a condition and for a pin, because without it the
+  /// request would do more, or trust more, than was meant.
+  public var refusingNull: Field {
+    var field = self
+    field.refusesNull = true
+    return field
   }
 }
 

@@ -49,6 +49,11 @@ public struct TypedField<Value: Sendable>: Sendable {
   }
 }
 
+extension TypedField {
+  /// The same member, which refuses null (`Field.refusingNull`).
+  public var refusingNull: TypedField { TypedField(field: field.refusingNull, read: read) }
+}
+
 /// The shape of a value with its Swift type.
 public struct TypedSchema<Value: Sendable>: Sendable {
   @usableFromInline let schema: Schema

@@ -96,6 +96,36 @@ struct SchemaTests {
   }
 
   @Test(
+    "A null is an absent member at every level, except where it is refused",
+    arguments: [
+      (#"{"name":"x","note":null,"item":null}"#, #"{"name":"x"}"#),
+      (#"{"name":null}"#, #"{"name":null}"#),
+      (#"{"where":{"x":null,"y":null}}"#, #"{"where":{"x":null,"y":null}}"#),
+      (#"{"origins":{"a":null,"b":"c"}}"#, #"{"origins":{"b":"c"}}"#),
+      (#"{"tags":["a",null]}"#, #"{"tags":["a",null]}"#),
+      (#"{"unknown":null,"count":1}"#, #"{"unknown":null,"count":1}"#),
+      (#"{"pin":null,"any":{"a":null},"free":{"a":null}}"#, nil),
+      (
+        #"{"list":[{"type":"one","note":null}],"named":{"a":{"type":"one","note":null}}}"#,
+        #"{"list":[{"type":"one"}],"named":{"a":{"type":"one"}}}"#
+      ),
+    ])
+  func nulls(text: String, expected: String?) throws {
+    let tagged = Schema.tagged(by: "type", [("one", [.optional("note", .string(), "A note.")])])
+    let own = MethodDescriptor(
+      "null", .immediate, "Takes nulls.",
+      params: Self.descriptor.params + [
+        .optional("pin", .string(), "A pin.").refusingNull, .optional("any", .any, "Anything."),
+        .optional("free", .map(.any), "Anything by name."),
+        .optional("list", .array(.reference("Tagged")), "A list."),
+        .optional("named", .map(tagged), "By name."),
+      ])
+    let params = try #require(try JSONReader.read(Array(text.utf8)).object)
+    let found = own.withoutNulls(params) { $0 == "Tagged" ? tagged : nil }
+    #expect(JSONValue.object(found).text == expected ?? text)
+  }
+
+  @Test(
     "The first missing parameter is named together with the expected form",
     arguments: [
       (

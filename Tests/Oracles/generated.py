@@ -111,7 +111,7 @@ class Requests:
         kind = schema.get("type")
         if "const" in schema or not kind:
             return
-        yield from {"string": (7, None, ["x"]), "boolean": (0, "true"), "integer": ("1", 1.5, True),
+        yield from {"string": (7, True, ["x"]), "boolean": (0, "true"), "integer": ("1", 1.5, True),
                     "array": ({}, "x"), "object": ([], "x")}[kind]
         if "enum" in schema:
             yield "no such word"

@@ -102,7 +102,8 @@ func accessReset(_ server: Server) -> Method {
 
 private let accounts = TypedField.optional(
   "accounts", .identifiers(max: AccessGrant.accountsLimit),
-  "The only accounts of the decision, by their ids; all accounts of the provider when missing.")
+  "The only accounts of the decision, by their ids; all accounts of the provider when missing."
+).refusingNull
 
 private let state = TypedField.required(
   "state", .oneOf(AccessGrant.State.self, placeholder: .denied), "The decision.")

@@ -215,10 +215,12 @@ enum SignInParams {
     "For passwordSession: asks the person about a certificate that is not trusted.")
   static let trustedPublicKey = TypedField.optional(
     "trustedPublicKey", .string(maxBytes: 52),
-    "For passwordSession: the public key to accept without a question, sha256// and base64.")
+    "For passwordSession: the public key to accept without a question, sha256// and base64."
+  ).refusingNull
   static let caFile = TypedField.optional(
     "caFile", .string(maxBytes: 4096),
-    "For passwordSession: the absolute path of a PEM file with the authorities of this server.")
+    "For passwordSession: the absolute path of a PEM file with the authorities of this server."
+  ).refusingNull
 
   static let page = fields(
     scopes, customParameters, loginHint, prompt, maxAgeSeconds, acrValues, claims, server, port,

@@ -32,7 +32,7 @@ extension TypedField where Value == Bool {
   static let requireRevocation = optional(
     "requireRevocation", .boolean, default: false,
     "Remove nothing if the credential can't be revoked, because the registration is missing (1006), the provider has other addresses (1027) or the credential does not decrypt (1009); false."
-  )
+  ).refusingNull
 }
 
 /// The reasons of errors of a sign-out or removal.

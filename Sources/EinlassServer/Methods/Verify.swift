@@ -56,17 +56,23 @@ private enum Params {
     "expect",
     .object(
       fields(Expected.id, Expected.clientID, Expected.scopes, Expected.nonce), isClosed: true),
-    default: [:], "The expected values.")
+    default: [:], "The expected values."
+  ).refusingNull
 }
 
 private enum Expected {
-  static let id = TypedField.optional("id", .identifier, "The provider's id of the person.")
+  static let id = TypedField.optional(
+    "id", .identifier, "The provider's id of the person."
+  ).refusingNull
   static let clientID = TypedField.optional(
-    "clientId", .identifier, "The application; the caller's own.")
+    "clientId", .identifier, "The application; the caller's own."
+  ).refusingNull
   static let scopes = TypedField.optional(
-    "scopes", .identifiers(max: 256), "The expected scopes.")
+    "scopes", .identifiers(max: 256), "The expected scopes."
+  ).refusingNull
   static let nonce = TypedField.optional(
-    "nonce", .string(maxBytes: 1024), "The expected nonce of an id_token.")
+    "nonce", .string(maxBytes: 1024), "The expected nonce of an id_token."
+  ).refusingNull
 }
 
 extension TypedField where Value == Account.ID? {

@@ -55,10 +55,12 @@ extension Schema {
       "certificate", .string(maxBytes: 16384),
       "The client's certificate as PEM text, for mutual TLS with privateKey (RFC 8705)."),
     .optional(
-      "dpop", .boolean, default: false, "Whether tokens are to be bound to a key (RFC 9449)."),
+      "dpop", .boolean, default: false, "Whether tokens are to be bound to a key (RFC 9449)."
+    ).refusingNull,
     .optional(
       "idTokenAlgorithm", .oneOf(ClientRegistration.idTokenAlgorithms),
-      "The algorithm of id_tokens that the client registered for."),
+      "The algorithm of id_tokens that the client registered for."
+    ).refusingNull,
     .optional(
       "assertionAudience", .oneOf(ClientRegistration.assertionAudiences),
       "The audience of client assertions, if the server takes only this one."),

@@ -89,5 +89,6 @@ extension TypedField where Value == User.ID? {
   static let user = optional(
     "user",
     TypedSchema(.identifier, placeholder: User.ID(rawValue: "")) { $0.string.map(User.ID.init) },
-    "The user, for the person who manages all users; the current user when missing.")
+    "The user, for the person who manages all users; the current user when missing."
+  ).refusingNull
 }

@@ -1,0 +1,138 @@
+import EinlassJSON
+import Foundation
+import Testing
+
+/// JSON null for a parameter that a front end does not have.
+@Suite struct NullTests {
+  /// The optional parameters that refuse null, because the request would do more, or trust more, than
+  /// was meant.
+  static let refusing: Set = [
+    "verify expect", "access.set accounts", "accounts.signOut requireRevocation",
+    "accounts.remove requireRevocation", "providers.configure dpop",
+    "providers.configure idTokenAlgorithm", "users.link user", "users.update user",
+    "users.unlink user", "users.delete user", "accounts.signIn trustedPublicKey",
+    "accounts.signIn caFile", "auth.perform trustedPublicKey", "auth.perform caFile",
+    "users.signIn trustedPublicKey", "users.signIn caFile", "users.link trustedPublicKey",
+    "users.link caFile", "users.reauthenticate trustedPublicKey", "users.reauthenticate caFile",
+  ]
+
+  @Test func `Each optional parameter may be null, except conditions and pins`() throws {
+    let front = try FrontEnd(["--store", "memory"])
+    defer { front.terminate() }
+    let document = try Self.document()
+    var (found, count): (Set<String>, Int) = ([], 0)
+    for method in document["methods"]?.array ?? []
+    where method["x-direction"] == "clientToServer" && method["x-testMode"] != true {
+      let name = try #require(method["name"]?.string)
+      let all = method["params"]?.array ?? []
+      let optional = all.filter { $0["required"] == false }.compactMap { $0["name"]?.string }
+      guard name != "initialize" else { continue }
+      var required = JSONObject()
+      for parameter in all where parameter["required"] == true {
+        required[parameter["name"]?.string ?? ""] = Self.sample(parameter["schema"], document)
+      }
+      for parameter in optional {
+        func isRefused(_ value: JSONValue?) throws -> Bool {
+          var params = required
+          params[parameter] = value
+          let data = try front.answer(name, .object(params))["error"]?["data"]
+          return data?["reason"] == "invalidParams" && data?["path"]?.string == "/\(parameter)"
+        }
+        // A rule over several parameters may demand one of them.
+        guard try !isRefused(nil) else { continue }
+        if try isRefused(.null) { found.insert("\(name) \(parameter)") }
+        count += 1
+        // The control: a value of another type is refused.
+        let schema = all.first { $0["name"]?.string == parameter }?["schema"]
+        guard schema != [:] else { continue }
+        #expect(try isRefused(schema?["type"] == "integer" ? "x" : 7), "\(name) \(parameter)")
+      }
+    }
+    #expect(count > 200)
+    #expect(found == Self.refusing)
+  }
+
+  @Test(
+    arguments: [
+      "processId", "locale", "capabilities", "applications", "protocolVersion", "client.title",
+      "client.version", "capabilities.prompts", "capabilities.changes", "applications.github",
+      "applications.github.clientSecret", "applications.github.redirect",
+    ])
+  func `A front end that writes null for the members that it lacks can introduce itself`(
+    path: String
+  ) throws {
+    let front = try FrontEnd(["--store", "memory"])
+    defer { front.terminate() }
+    var params: JSONObject = ["client": ["name": "editor"]]
+    let steps = path.split(separator: ".").map(String.init)
+    switch steps.count {
+    case 1: params[steps[0]] = .null
+    case 2:
+      var group: JSONObject = steps[0] == "client" ? ["name": "editor"] : [:]
+      group[steps[1]] = .null
+      params[steps[0]] = .object(group)
+    default:
+      var registration: JSONObject = ["clientId": "c"]
+      registration[steps[2]] = .null
+      params["applications"] = ["github": .object(registration)]
+    }
+    #expect(try front.answer("initialize", .object(params))["error"] == nil)
+  }
+
+  @Test(
+    arguments: [
+      ("initialize", #"{"client":null}"#, "/client"),
+      ("initialize", #"{"client":{"name":null}}"#, "/client/name"),
+      (
+        "initialize",
+        #"{"client":{"name":"a"},"applications":{"github":{"clientId":"c","idTokenAlgorithm":null}}}"#,
+        "/applications/github/idTokenAlgorithm"
+      ),
+      (
+        "initialize", #"{"client":{"name":"a"},"capabilities":{"prompts":[null]}}"#,
+        "/capabilities/prompts/0"
+      ),
+      ("verify", #"{"provider":"p","account":"a","expect":{"id":null}}"#, "/expect/id"),
+      ("verify", #"{"provider":"p","account":"a","expect":{"clientId":null}}"#, "/expect/clientId"),
+      ("verify", #"{"provider":"p","account":"a","expect":{"scopes":null}}"#, "/expect/scopes"),
+      ("verify", #"{"provider":"p","account":"a","expect":{"nonce":null}}"#, "/expect/nonce"),
+      ("accounts.signOut", #"{"account":"a","accuont":null}"#, "/accuont"),
+    ])
+  func `A null is refused for a required member, a condition, a pin and an unknown name`(
+    method: String, params: String, path: String
+  ) throws {
+    let front = try FrontEnd(["--store", "memory"])
+    defer { front.terminate() }
+    let error = try front.answer(method, JSONReader.read(Array(params.utf8)))["error"]
+    #expect(error?["data"]?["reason"] == "invalidParams", "\(error?.text ?? "")")
+    #expect(error?["data"]?["path"]?.string == path, "\(error?.text ?? "")")
+  }
+
+  private static func document() throws -> JSONValue {
+    let file = projectFolder.appending(path: "protocol/openrpc.json")
+    return try JSONReader.read(Array(Data(contentsOf: file)))
+  }
+
+  /// Returns a value that fits a schema of the document.
+  private static func sample(_ schema: JSONValue?, _ document: JSONValue) -> JSONValue {
+    if let name = schema?["$ref"]?.string {
+      return sample(document.at(pointer: String(name.dropFirst())), document)
+    }
+    if let one = (schema?["allOf"] ?? schema?["oneOf"])?.array?.first {
+      return sample(one, document)
+    }
+    switch schema?["type"] {
+    case "boolean": return false
+    case "integer": return schema?["minimum"] ?? 1
+    case "array": return []
+    case "object":
+      var object = JSONObject()
+      for name in schema?["required"]?.array ?? [] {
+        guard let name = name.string else { continue }
+        object[name] = sample(schema?["properties"]?[name], document)
+      }
+      return .object(object)
+    default: return schema?["const"] ?? schema?["enum"]?.array?.first ?? "x"
+    }
+  }
+}
