@@ -28,6 +28,9 @@ public struct JSONWebSignature: Sendable {
   /// The longest text that is read, in bytes.
   public static let byteLimit = 65_536
 
+  /// The largest number of keys that are tried.
+  static let triedKeyLimit = 16
+
   /// Parses a text. `alg` must be known to einlass. Keys in the header (`jwk`, `jku`, `x5c`, `x5u`)
   /// are ignored, because the signer chooses them. `crit` is refused, because einlass supports no
   /// extension (RFC 7515 section 4.1.11).
@@ -44,22 +47,24 @@ public struct JSONWebSignature: Sendable {
     guard let name = members["alg"]?.string, let algorithm = TokenAlgorithm(rawValue: name) else {
       throw .algorithm
     }
-    let (type, keyID) = (members["typ"], members["kid"])
-    guard [type, keyID].allSatisfy({ $0 == nil || $0?.string != nil }) else { throw .header }
+    let (type, keyID) = (members["typ"]?.present, members["kid"]?.present)
+    guard type == nil || type?.string != nil, keyID == nil || keyID?.keyID != nil else {
+      throw .header
+    }
     return JSONWebSignature(
-      algorithm: algorithm, type: type?.string, keyID: keyID?.string, payload: payload,
+      algorithm: algorithm, type: type?.string, keyID: keyID?.keyID, payload: payload,
       signedText: Array(bytes[..<parts[1].endIndex]), signature: signature)
   }
 
-  /// Throws unless one of the keys has signed the text with an allowed algorithm. Without a `kid`
-  /// every key for this algorithm is tried.
+  /// Throws unless one of the keys has signed the text with an allowed algorithm.
   public func verify(_ keys: JSONWebKeySet, allowed: Set<TokenAlgorithm>) throws(Fault) {
     guard allowed.contains(algorithm) else { throw .algorithm }
     let named = keys.candidates(id: keyID)
     guard !named.isEmpty else { throw .key }
     let candidates = named.filter { $0.serves(algorithm) }
     guard !candidates.isEmpty else { throw .keyAlgorithm }
-    guard candidates.contains(where: { $0.signed(signedText, as: signature, algorithm) }) else {
+    let tried = candidates.filter { $0.isOfKind(for: algorithm) }.prefix(Self.triedKeyLimit)
+    guard tried.contains(where: { $0.signed(signedText, as: signature, algorithm) }) else {
       throw .signature
     }
   }

@@ -39,7 +39,7 @@ struct TokenSigner {
 extension PublicKey.Kind {
   /// The algorithms for keys of this kind, the usual one first. RFC 7518 section 3.1, RFC 8037
   /// section 3.1.
-  fileprivate var algorithms: [TokenAlgorithm] {
+  var algorithms: [TokenAlgorithm] {
     switch self {
     case .rsa: [.rs256, .ps256, .rs384, .ps384, .rs512, .ps512]
     case .ellipticCurve(.p256): [.es256]
