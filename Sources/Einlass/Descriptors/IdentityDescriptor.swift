@@ -104,7 +104,8 @@ struct IdentityDescriptor: Sendable, Equatable {
 
   private func id(in answer: JSONValue) -> String? {
     guard let value = pointers[.id].flatMap({ answer.at(pointer: $0) }) else { return nil }
-    let text = hasNumericID ? value.int64.map { "\($0)" } : value.string
+    let written = isSubject ? value.subject : value.string
+    let text = hasNumericID ? value.int64.map { "\($0)" } : written
     guard let text, let idPrefix else { return text }
     return text.hasPrefix(idPrefix) ? String(text.dropFirst(idPrefix.count)) : nil
   }

@@ -13,7 +13,7 @@ enum TokenResponse {
     in answer: JSONValue?, scopes: [String], now: UnixTime, proof: ProofOfPossession? = nil
   ) -> OAuth2Credential? {
     guard let answer, let token = answer["access_token"]?.string, isToken(token) else { return nil }
-    let type = answer["token_type"].map { $0.string?.lowercased() }
+    let type = answer["token_type"]?.present.map { $0.string?.lowercased() }
     guard proof == nil ? type ?? "bearer" == "bearer" : type == "dpop" else { return nil }
     let granted =
       answer["scope"]?.string?.split(whereSeparator: { " ,".contains($0) }).map(String.init)

@@ -13,7 +13,7 @@ public struct IDToken: Sendable {
   /// The time of the person's sign-in: `auth_time`, or else the time of issue of a token with a
   /// `nonce`, because a refreshed token has none. OpenID Connect Core 1.0 section 12.2.
   var signedInAt: UnixTime? {
-    claims["auth_time"]?.int64 ?? (claims["nonce"] == nil ? nil : issuedAt)
+    claims["auth_time"]?.int64 ?? (claims["nonce"]?.present == nil ? nil : issuedAt)
   }
   /// Whether its `at_hash` matches the expected access token. OpenID Connect Core 1.0 section
   /// 3.1.3.6.
@@ -57,19 +57,11 @@ public struct IDTokenExpectation: Sendable {
   /// Returns the token if one of these keys has signed it and all its claims are as expected at
   /// this time.
   public func check(_ text: String, keys: JSONWebKeySet, now: UnixTime) throws(Fault) -> IDToken {
-    let signature: JSONWebSignature
-    do throws(JSONWebSignature.Fault) {
-      signature = try JSONWebSignature.parse(text)
-      guard signature.isOfIDToken else { throw .type }
-      try signature.verify(keys, allowed: algorithms)
-    } catch { throw .signature(error) }
-    guard let claims = (try? JSONReader.read(signature.payload))?.object else {
-      throw .claim("claims")
-    }
+    let (signature, claims) = try JSONWebSignature.claims(in: text, keys, algorithms)
     // Security event tokens, including logout tokens, have this claim. RFC 8417 section 2.2.
-    guard claims["events"] == nil else { throw .signature(.type) }
+    guard claims["events"]?.present == nil else { throw .signature(.type) }
     var token = IDToken(
-      claims: claims, issuer: try claims.text("iss"), subject: try claims.text("sub"),
+      claims: claims, issuer: try claims.text("iss"), subject: try claims.subject(),
       expiresAt: try claims.time("exp"), issuedAt: try claims.time("iat"))
     guard sameBytes(token.issuer, issuer) else { throw .issuer }
     try checkAudience(claims)
@@ -94,7 +86,7 @@ public struct IDTokenExpectation: Sendable {
     default: throw .claim("aud")
     }
     guard audience.contains(where: { sameBytes($0, clientID) }) else { throw .audience }
-    let party = claims["azp"]
+    let party = claims["azp"]?.present
     guard party != nil || audience.count == 1 else { throw .authorizedParty }
     guard party == nil || party?.string.map({ sameBytes($0, clientID) }) == true else {
       throw .authorizedParty
@@ -104,7 +96,9 @@ public struct IDTokenExpectation: Sendable {
   private func checkTimes(_ token: IDToken, _ now: UnixTime) throws(Fault) {
     let skew = min(max(skewSeconds, 0), 300)
     guard now < token.expiresAt + skew else { throw .expired }
-    if token.claims["nbf"] != nil, try token.claims.time("nbf") > now + skew { throw .notYetValid }
+    if token.claims["nbf"]?.present != nil, try token.claims.time("nbf") > now + skew {
+      throw .notYetValid
+    }
     guard token.issuedAt <= now + (isFresh ? 600 : skew), !isFresh || token.issuedAt >= now - 600
     else { throw .issuedAt }
     if let maxAgeSeconds, try token.claims.time("auth_time") < now - maxAgeSeconds - skew {
@@ -131,7 +125,7 @@ public struct IDTokenExpectation: Sendable {
     _ claim: String, of secret: Secret?, in claims: JSONObject, _ algorithm: TokenAlgorithm,
     or fault: Fault
   ) throws(Fault) -> Bool {
-    guard let said = claims[claim], let secret else { return false }
+    guard let said = claims[claim]?.present, let secret else { return false }
     let isSame = said.string.map { sameBytes($0, algorithm.halfDigest(of: secret)) } ?? false
     guard isSame || algorithm == .edDSA else { throw fault }
     return isSame
@@ -139,9 +133,33 @@ public struct IDTokenExpectation: Sendable {
 }
 
 extension JSONWebSignature {
+  /// Returns the claims of a token that one of the keys has signed with an allowed algorithm.
+  static func claims(
+    in text: String, _ keys: JSONWebKeySet, _ allowed: Set<TokenAlgorithm>
+  ) throws(IDTokenExpectation.Fault) -> (JSONWebSignature, JSONObject) {
+    let signature: JSONWebSignature
+    do throws(Fault) {
+      signature = try parse(text)
+      guard signature.isOfIDToken else { throw .type }
+      try signature.verify(keys, allowed: allowed)
+    } catch { throw .signature(error) }
+    guard let claims = (try? JSONReader.read(signature.payload))?.object else {
+      throw .claim("claims")
+    }
+    return (signature, claims)
+  }
+
   /// Whether the header's `typ` allows an ID token. RFC 7515 section 4.1.9, RFC 8725 section 3.11.
   fileprivate var isOfIDToken: Bool {
     type.map { ["jwt", "application/jwt"].contains($0.lowercased()) } ?? true
+  }
+}
+
+extension JSONValue {
+  /// A `sub` as text. Some issuers write a whole number for its digits; an exponent or a fraction
+  /// would have several spellings.
+  var subject: String? {
+    if case .number(let number) = self, number.isInteger { number.lexeme } else { string }
   }
 }
 
@@ -149,6 +167,11 @@ extension JSONObject {
   fileprivate func text(_ claim: String) throws(IDTokenExpectation.Fault) -> String {
     guard let text = self[claim]?.string else { throw .claim(claim) }
     return text
+  }
+
+  fileprivate func subject() throws(IDTokenExpectation.Fault) -> String {
+    guard let subject = self["sub"]?.subject else { throw .claim("sub") }
+    return subject
   }
 
   /// Returns a `NumericDate`, possibly with a fraction, in a range without overflow. RFC 7519

@@ -85,7 +85,7 @@ struct CredentialCheck {
     guard let token = try? JSONWebSignature.parse(revealedText(idToken)),
       let claims = try? JSONReader.read(token.payload)
     else { return nil }
-    return provider.identity?.identity(in: claims)?.id ?? claims["sub"]?.string
+    return provider.identity?.identity(in: claims)?.id ?? claims["sub"]?.subject
   }
 
   /// Checks the access token with the provider.

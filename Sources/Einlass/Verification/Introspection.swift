@@ -26,7 +26,7 @@ extension CredentialCheck {
     func text(_ name: String) -> String? {
       object[name]?.string.map { exchange.shown(cleaned($0)) }
     }
-    let subject = text("sub")
+    let subject = object["sub"]?.subject.map { exchange.shown(cleaned($0)) }
     var result = Verification(
       clientID: text("client_id"), scopes: text("scope")?.split(separator: " ").map(String.init),
       expiresAt: object["exp"]?.int64)

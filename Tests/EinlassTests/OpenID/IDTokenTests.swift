@@ -59,6 +59,7 @@ import Testing
       ("aud", ["client", "other"], .authorizedParty), ("aud", [7, "client"], .claim("aud")),
       ("aud", nil, .claim("aud")), ("azp", "other", .authorizedParty), ("azp", 7, .authorizedParty),
       ("azp", "client", nil), ("aud", ["client"], nil),
+      ("sub", 1001, nil), ("sub", [1001], .claim("sub")), ("sub", true, .claim("sub")),
       ("sub", nil, .claim("sub")), ("sub", "", .claim("sub")), ("sub", "ädä", .claim("sub")),
       ("sub", .string(String(repeating: "a", count: 255)), nil),
       ("sub", .string(String(repeating: "a", count: 256)), .claim("sub")),
@@ -95,6 +96,52 @@ import Testing
   func oddTimes(lexeme: String) throws {
     let value = try JSONReader.read(Array(lexeme.utf8))
     #expect(try fault(Self.token { $0["exp"] = value }) == .claim("exp"))
+  }
+
+  @Test(
+    "A whole number as subject is its digits, and one with an exponent or a fraction is refused",
+    arguments: [
+      ("1001", "1001"), ("9007199254740993", "9007199254740993"), ("1001.0", nil), ("1e3", nil),
+      ("1E3", nil),
+    ])
+  func numericSubject(lexeme: String, subject: String?) throws {
+    let keys = JSONWebKeySet([try #require(JSONWebKey(clientSecret: Self.secret))])
+    let value = try JSONReader.read(Array(lexeme.utf8))
+    let token = try? Self.expectation().check(
+      Self.token { $0["sub"] = value }, keys: keys, now: Self.now)
+    #expect(token?.subject == subject)
+  }
+
+  @Test func `A null claim is absent, and one that a rule requires is refused`() throws {
+    var expectation = Self.expectation()
+    expectation.accessToken = Secret("AT")
+    expectation.authorizationCode = Secret("CODE")
+    for claim in ["azp", "nbf", "at_hash", "c_hash", "events", "auth_time", "email"] {
+      #expect(try fault(Self.token { $0[claim] = .null }, expectation) == nil, "\(claim)")
+    }
+    expectation.maxAgeSeconds = 100
+    let refused: [(String, IDTokenExpectation.Fault)] = [
+      ("iss", .claim("iss")), ("sub", .claim("sub")), ("aud", .claim("aud")),
+      ("exp", .claim("exp")), ("iat", .claim("iat")), ("nonce", .nonce),
+      ("auth_time", .claim("auth_time")),
+    ]
+    for (claim, expected) in refused {
+      let token = Self.token {
+        $0["auth_time"] = JSONValue(Self.now)
+        $0[claim] = .null
+      }
+      #expect(try fault(token, expectation) == expected)
+    }
+    #expect(try fault(Self.token { $0["auth_time"] = JSONValue(Self.now) }, expectation) == nil)
+    let several = Self.token {
+      $0["aud"] = ["client", "other"]
+      $0["azp"] = .null
+    }
+    #expect(try fault(several) == .authorizedParty)
+    #expect(throws: JSONWebSignature.Fault.critical) {
+      try JSONWebSignature.parse(
+        "\(Base64URL.encode(Array(#"{"alg":"RS256","crit":null}"#.utf8))).e30.")
+    }
   }
 
   @Test func `A time may have a fraction`() throws {

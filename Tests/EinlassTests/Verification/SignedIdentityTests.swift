@@ -209,6 +209,10 @@ import Testing
         ["active ok", "application ok", "expiry ok", "identity ok", "scopes no"]
       ),
       (
+        #"{"active":true,"client_id":null,"scope":null,"exp":null,"username":null,"sub":42}"#,
+        ["active ok", "application ok", "expiry ok", "identity ok", "scopes no"]
+      ),
+      (
         #"{"active":true,"client_id":"APP","exp":1499999999}"#,
         ["active ok", "application ok", "expiry no"]
       ),
@@ -254,7 +258,8 @@ import Testing
   @Test("An endpoint that does not answer is an error and not a result")
   func unanswered() async throws {
     for reply in [
-      Script.Reply.json("{}"), .json(#"{"error":"invalid_client"}"#, status: 401),
+      Script.Reply.json("{}"), .json(#"{"active":null}"#),
+      .json(#"{"error":"invalid_client"}"#, status: 401),
       .networkFailure(-1),
     ] {
       let credential = Credential.oauth2(OAuth2Credential(accessToken: Secret("AT")))
