@@ -145,7 +145,7 @@ extension Einlass {
         var request = AddProviderRequest(.issuer(server.text), id: id)
         request.requiresS256 = requiringS256
         request.isPublicOnly = isPublicOnly
-        return .new(try await descriptor(of: request))
+        return .new(try await descriptor(of: request).descriptor)
       } catch {
         guard error.reason != .cancelled else { throw error }
         problem = problem ?? error

@@ -29,27 +29,34 @@ public struct AddProviderRequest: Sendable {
   }
 }
 
+/// A new provider's descriptor.
+public struct NewDescriptor: Sendable {
+  public var descriptor: JSONValue
+  /// The members of the issuer's metadata that could not be read and count as absent.
+  public var ignored: [String] = []
+}
+
 extension Einlass {
   /// Returns the checked descriptor of a new provider, from the issuer's metadata or as given.
   ///
   /// Throws `unsafeURL` for an issuer with a query, or neither https nor on this machine,
   /// `providerFailure` for missing or invalid metadata, and `invalidParameter` for an invalid
   /// descriptor.
-  public func descriptor(of request: AddProviderRequest) async throws(Problem) -> JSONValue {
-    let descriptor: JSONValue
+  public func descriptor(of request: AddProviderRequest) async throws(Problem) -> NewDescriptor {
+    let new: NewDescriptor
     switch request.source {
-    case .descriptor(let given): descriptor = given
-    case .issuer(let text): descriptor = .object(try await discovered(text, request))
+    case .descriptor(let given): new = NewDescriptor(descriptor: given)
+    case .issuer(let text): new = try await discovered(text, request)
     }
     do throws(DescriptorReader.Fault) {
-      _ = try Provider.added(descriptor, at: "/descriptor", models: catalog)
-      return descriptor
+      _ = try Provider.added(new.descriptor, at: "/descriptor", models: catalog)
+      return new
     } catch { throw .invalidParameter(error.pointer, "The descriptor is invalid: \(error)") }
   }
 
   private func discovered(
     _ text: String, _ request: AddProviderRequest
-  ) async throws(Problem) -> JSONObject {
+  ) async throws(Problem) -> NewDescriptor {
     guard let issuer = try? WebAddress.parse(text), issuer.isSafe, issuer.query == nil else {
       throw Problem(
         .unsafeURL,
@@ -57,7 +64,8 @@ extension Einlass {
         path: "/issuer")
     }
     var places = ServerMetadata.addresses(ofIssuer: issuer)[...]
-    var problem = Problem.undescribed(.issuer, at: issuer, "there is no such document")
+    var problem = Problem.undescribed(
+      .issuer, at: issuer, "there is no document that names its issuer")
     while let place = places.popFirst() {
       let found: ServerMetadata?
       do throws(Problem) { found = try await metadata(of: text, at: place, issuer, request) } catch
@@ -78,8 +86,12 @@ extension Einlass {
       }
       var descriptor = metadata.descriptor(
         id: request.id ?? issuer.providerID, name: request.name ?? issuer.host)
+      guard descriptor["flows"] != [] else {
+        throw .undescribed(
+          .issuer, at: issuer, ServerMetadata.Fault.member("authorization_endpoint").sentence)
+      }
       descriptor["publicOnly"] = request.isPublicOnly.map(JSONValue.bool)
-      return descriptor
+      return NewDescriptor(descriptor: .object(descriptor), ignored: metadata.ignored)
     }
     throw problem
   }
@@ -104,7 +116,11 @@ extension Einlass {
     guard let document = try? JSONReader.read(response.body) else { return nil }
     do throws(ServerMetadata.Fault) {
       return try ServerMetadata(document, issuer: text)
-    } catch { throw .undescribed(.issuer, at: issuer, error.sentence) }
+    } catch {
+      // A server that answers each path with JSON does so where it has no document.
+      guard error != .member("issuer") else { return nil }
+      throw .undescribed(.issuer, at: issuer, error.sentence)
+    }
   }
 }
 
@@ -164,16 +180,20 @@ extension ServerMetadata {
 
   /// Whether another document of the issuer may have more.
   fileprivate var isIncomplete: Bool {
-    registrationEndpoint == nil || revocationEndpoint == nil || !isOpenID
+    registrationEndpoint == nil || revocationEndpoint == nil || !isOpenID || keySetAddress == nil
+      || !hasOpenIDMember
   }
 
   /// Takes over the missing endpoints, and the members about id_tokens, of another document.
   fileprivate mutating func complete(from other: ServerMetadata) {
     registrationEndpoint = registrationEndpoint ?? other.registrationEndpoint
     revocationEndpoint = revocationEndpoint ?? other.revocationEndpoint
-    guard !isOpenID, other.isOpenID else { return }
-    isOpenID = true
-    (keySetAddress, signingAlgorithms) = (other.keySetAddress, other.signingAlgorithms)
+    ignored += other.ignored.filter { !ignored.contains($0) }
+    guard !isOpenID || keySetAddress == nil || !hasOpenIDMember, other.isOpenID else { return }
+    hasOpenIDMember = true
+    if other.keySetAddress != nil {
+      (keySetAddress, signingAlgorithms) = (other.keySetAddress, other.signingAlgorithms)
+    }
     userinfoEndpoint = userinfoEndpoint ?? other.userinfoEndpoint
     endSessionEndpoint = endSessionEndpoint ?? other.endSessionEndpoint
     if scopes.isEmpty { scopes = other.scopes }
@@ -181,8 +201,7 @@ extension ServerMetadata {
 
   /// Returns the descriptor of the provider that this metadata describes.
   func descriptor(id: String, name: String) -> JSONObject {
-    let isOpenID = isOpenID && (scopes.isEmpty || scopes.contains("openid"))
-    let wanted = isOpenID ? ["openid", "profile", "email", "offline_access"] : ["offline_access"]
+    let verifiesIDTokens = isOpenID && keySetAddress != nil
     let tokens = JSONObject(present: [
       "token": request("POST", tokenEndpoint),
       // A server that issues refresh tokens accepts them, although many omit them in
@@ -194,12 +213,12 @@ extension ServerMetadata {
       "revocation": revocationEndpoint.map { request("POST", $0) },
       "revocationAuthentication": names(revocationAuthentications),
       "endSession": endSessionEndpoint.map { .string($0.text) },
-      "scopes": JSONValue(
-        wanted.filter { isOpenID && $0 == "openid" || scopes.contains($0) }),
+      "scopes": JSONValue(wantedScopes),
       "issuer": .string(issuer), "forResources": true,
       "announcesS256": announcesS256 ? nil : false,
-      "keySet": isOpenID ? keySetAddress.map { .string($0.text) } : nil,
-      "algorithms": isOpenID ? JSONValue(signingAlgorithms.map(\.rawValue).sorted()) : nil,
+      "keySet": verifiesIDTokens ? keySetAddress.map { .string($0.text) } : nil,
+      "algorithms": verifiesIDTokens
+        ? JSONValue(signingAlgorithms.map(\.rawValue).sorted()) : nil,
       "mutualTLS": mutualTLS.word,
     ]).members
     let pushing =
@@ -249,6 +268,13 @@ extension ServerMetadata {
           ]))
       },
     ])
+  }
+
+  /// The scopes to request by default. A server that names none takes those of OpenID Connect Core
+  /// 1.0 section 5.4, because section 3.1.2.1 has unknown scopes ignored.
+  private var wantedScopes: [String] {
+    let usual = isOpenID ? ["openid", "profile", "email"] : []
+    return scopes.isEmpty ? usual : (usual + ["offline_access"]).filter(scopes.contains)
   }
 
   /// Returns the flows that trade an assertion for a token. Without `scopes`, because the server
@@ -316,6 +342,8 @@ extension ServerMetadata.Fault {
     case .foreignIssuer: "it names another issuer; check the slash at the end"
     case .unsafeAddress(let name):
       "its \(name) is not an https address, or is an address of this machine"
+    case .unsupported(let name): "its \(name) has nothing that einlass accepts"
+    case .demand(let name): "it demands \(name), which einlass does not do"
     case .lacksS256:
       "it does not announce PKCE with S256 (code_challenge_methods_supported), which protects the code from theft"
     }

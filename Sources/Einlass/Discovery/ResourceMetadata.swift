@@ -42,21 +42,17 @@ struct ResourceMetadata: Equatable {
       throw .member("resource")
     }
     guard resource.isAtOrAbove(address) else { throw .foreignResource }
-    guard let servers = object["authorization_servers"]?.array, !servers.isEmpty else {
+    var reader = MetadataReader(object, from: address)
+    guard let servers = reader.list("authorization_servers"), !servers.isEmpty else {
       throw .member("authorization_servers")
     }
-    authorizationServers = []
-    for server in servers {
-      guard let text = server.string, let server = try? WebAddress.parse(text),
-        address.mayName(server)
-      else { throw .unsafeAddress }
-      authorizationServers.append(server)
+    authorizationServers = servers.compactMap { server in
+      (try? WebAddress.parse(server)).flatMap { address.mayName($0) ? $0 : nil }
     }
-    if let ways = object["bearer_methods_supported"] {
-      guard let ways = ways.array else { throw .member("bearer_methods_supported") }
-      guard ways.isEmpty || ways.contains("header") else { throw .lacksBearerHeader }
-    }
-    scopes = object["scopes_supported"]?.array?.compactMap(\.string) ?? []
+    guard !authorizationServers.isEmpty else { throw .unsafeAddress }
+    let ways = reader.list("bearer_methods_supported") ?? []
+    guard ways.isEmpty || ways.contains("header") else { throw .lacksBearerHeader }
+    scopes = reader.scopes("scopes_supported")
     self.resource = name
   }
 }

@@ -23,9 +23,8 @@ struct ServerMetadata: Equatable {
   var assertionAlgorithms: [TokenAlgorithm]
   /// Whether the server takes the address of a client ID metadata document as a client id.
   var takesClientMetadata: Bool
-  /// Whether the server issues id_tokens: the document names their keys and algorithms, both required
-  /// by OpenID Connect Discovery 1.0 section 3.
-  var isOpenID: Bool
+  /// Whether the document has a member of OpenID Connect Discovery 1.0 alone.
+  var hasOpenIDMember: Bool
   /// Empty if the server names none.
   var codeChallengeMethods: [String]
   var grantTypes: [String]
@@ -33,12 +32,21 @@ struct ServerMetadata: Equatable {
   /// Identity and Authorization Chaining Across Domains.
   var requestedTokenTypes: [String]?
   var scopes: [String]
-  /// The algorithms for id_tokens, without unknown names and without `none`.
+  /// The algorithms for id_tokens, without unknown names and without `none`; RS256 if the server
+  /// names none.
   var signingAlgorithms: Set<TokenAlgorithm>
   /// RFC 9207: every response names its issuer.
   var promisesIssuer: Bool
   /// The addresses for clients with a certificate, and whether tokens are bound to it. RFC 8705.
   @Indirect var mutualTLS = MutualTLS()
+  /// The members that cannot be read and count as absent.
+  var ignored: [String] = []
+
+  /// Whether the server names the person of a token, in an id_token or in an answer.
+  var isOpenID: Bool {
+    (scopes.isEmpty ? hasOpenIDMember : scopes.contains("openid"))
+      && (keySetAddress != nil || userinfoEndpoint != nil)
+  }
 
   /// The reason to refuse a document, before a request to any address in it.
   enum Fault: Error, Equatable {
@@ -51,6 +59,10 @@ struct ServerMetadata: Equatable {
     case unsafeAddress(String)
     /// The server supports PKCE, but not S256.
     case lacksS256
+    /// The member names nothing that einlass accepts.
+    case unsupported(String)
+    /// The member demands something that einlass does not do.
+    case demand(String)
   }
 
   /// Returns the addresses of an issuer's metadata in the order of the search: OAuth's and OpenID's
@@ -79,65 +91,73 @@ struct ServerMetadata: Equatable {
       sameBytes(issuer, expected)
         || isRoot && (sameBytes(issuer + "/", expected) || sameBytes(issuer, expected + "/"))
     else { throw .foreignIssuer }
-    func address(_ name: String, in group: JSONValue? = document) throws(Fault) -> WebAddress? {
-      guard let value = group?[name], !value.isNull else { return nil }
-      guard let text = value.string else { throw .member(name) }
-      guard let address = try? WebAddress.parse(text), home?.mayName(address) == true else {
-        throw .unsafeAddress(name)
-      }
-      return address
-    }
-    func list(_ name: String) throws(Fault) -> [String]? {
-      guard let value = object[name], !value.isNull else { return nil }
-      guard let elements = value.array else { throw .member(name) }
-      return elements.compactMap(\.string)
-    }
-    guard let token = try address("token_endpoint") else { throw .member("token_endpoint") }
+    var reader = MetadataReader(object, from: home)
+    try reader.requireProtectionReadable()
+    guard let token = try reader.needed("token_endpoint") else { throw .member("token_endpoint") }
     self.issuer = issuer
     tokenEndpoint = token
-    authorizationEndpoint = try address("authorization_endpoint")
-    deviceAuthorizationEndpoint = try address("device_authorization_endpoint")
-    revocationEndpoint = try address("revocation_endpoint")
-    introspectionEndpoint = try address("introspection_endpoint")
-    registrationEndpoint = try address("registration_endpoint")
-    pushedAuthorizationRequestEndpoint = try address("pushed_authorization_request_endpoint")
-    requiresPushedRequests = object["require_pushed_authorization_requests"]?.bool ?? false
-    userinfoEndpoint = try address("userinfo_endpoint")
-    let keySet = try address("jwks_uri")
-    keySetAddress = keySet
-    endSessionEndpoint = try address("end_session_endpoint")
-    func authentications(_ endpoint: String) throws(Fault) -> [ClientAuthentication]? {
-      try list("\(endpoint)_endpoint_auth_methods_supported")?
-        .compactMap(ClientAuthentication.init(rawValue:))
+    authorizationEndpoint = try reader.needed("authorization_endpoint")
+    deviceAuthorizationEndpoint = reader.address("device_authorization_endpoint")
+    revocationEndpoint = reader.address("revocation_endpoint")
+    introspectionEndpoint = reader.address("introspection_endpoint")
+    registrationEndpoint = reader.address("registration_endpoint")
+    pushedAuthorizationRequestEndpoint = reader.address("pushed_authorization_request_endpoint")
+    requiresPushedRequests = reader.flag("require_pushed_authorization_requests")
+    let userinfo = reader.address("userinfo_endpoint")
+    userinfoEndpoint = userinfo
+    endSessionEndpoint = reader.address("end_session_endpoint")
+    func authentications(_ endpoint: String) -> [ClientAuthentication] {
+      reader.list("\(endpoint)_endpoint_auth_methods_supported")?
+        .compactMap(ClientAuthentication.init(rawValue:)) ?? []
     }
+    let ways = authentications("token")
     // Both specifications name this default.
-    clientAuthentications = try authentications("token") ?? [.basic]
-    revocationAuthentications = try authentications("revocation") ?? []
-    introspectionAuthentications = try authentications("introspection") ?? []
+    clientAuthentications = ways.isEmpty ? [.basic] : ways
+    revocationAuthentications = authentications("revocation")
+    introspectionAuthentications = authentications("introspection")
     assertionAlgorithms =
-      try list("token_endpoint_auth_signing_alg_values_supported")?
+      reader.list("token_endpoint_auth_signing_alg_values_supported")?
       .compactMap(TokenAlgorithm.init(rawValue:)).filter { $0 != .hs256 } ?? []
-    takesClientMetadata = object["client_id_metadata_document_supported"]?.bool ?? false
-    codeChallengeMethods = try list("code_challenge_methods_supported") ?? []
-    grantTypes = try list("grant_types_supported") ?? ["authorization_code", "implicit"]
-    requestedTokenTypes = try list("identity_chaining_requested_token_types_supported")
-    scopes = try list("scopes_supported") ?? []
-    let algorithms = try list("id_token_signing_alg_values_supported")
-    isOpenID = keySet != nil && algorithms != nil
-    signingAlgorithms = Set(
-      algorithms?.compactMap(TokenAlgorithm.init(rawValue:)) ?? [.rs256])
-    promisesIssuer = object["authorization_response_iss_parameter_supported"]?.bool ?? false
+    takesClientMetadata = reader.flag("client_id_metadata_document_supported")
+    codeChallengeMethods = reader.list("code_challenge_methods_supported") ?? []
+    grantTypes = reader.list("grant_types_supported") ?? ["authorization_code", "implicit"]
+    requestedTokenTypes = reader.list("identity_chaining_requested_token_types_supported")
+    let named = reader.scopes("scopes_supported")
+    scopes = named
+    let algorithms = reader.list("id_token_signing_alg_values_supported") ?? []
+    let isOpenID =
+      !algorithms.isEmpty || userinfo != nil || object["subject_types_supported"]?.present != nil
+    hasOpenIDMember = isOpenID
+    // Only id_tokens need the keys.
+    let needsKeys = named.isEmpty ? isOpenID : named.contains("openid")
+    keySetAddress = try needsKeys ? reader.needed("jwks_uri") : reader.address("jwks_uri")
+    signingAlgorithms =
+      algorithms.isEmpty ? [.rs256] : Set(algorithms.compactMap(TokenAlgorithm.init(rawValue:)))
+    promisesIssuer = reader.flag("authorization_response_iss_parameter_supported")
+    for endpoint in MutualTLS.Endpoint.allCases {
+      mutualTLS.addresses[endpoint] = reader.address(
+        endpoint.metadataName, in: "mtls_endpoint_aliases")
+    }
+    mutualTLS.bindsTokens = reader.flag("tls_client_certificate_bound_access_tokens")
+    ignored = reader.ignored
+    try requireUsable(object)
+  }
+
+  /// Throws for a demand that cannot be met, before a page is opened.
+  private func requireUsable(_ object: JSONObject) throws(Fault) {
     guard !requiresPushedRequests || pushedAuthorizationRequestEndpoint != nil else {
       throw .member("pushed_authorization_request_endpoint")
     }
     guard codeChallengeMethods.isEmpty || codeChallengeMethods.contains("S256") else {
       throw .lacksS256
     }
-    for endpoint in MutualTLS.Endpoint.allCases {
-      let alias = try address(endpoint.metadataName, in: object["mtls_endpoint_aliases"])
-      guard alias?.query == nil else { throw .member("mtls_endpoint_aliases") }
-      mutualTLS.addresses[endpoint] = alias
+    guard !isOpenID || keySetAddress == nil || !signingAlgorithms.isEmpty else {
+      throw .unsupported("id_token_signing_alg_values_supported")
     }
-    mutualTLS.bindsTokens = object["tls_client_certificate_bound_access_tokens"]?.bool ?? false
+    // Only an authorization request can be a signed object. RFC 9101 section 10.5.
+    let demand = "require_signed_request_object"
+    guard object[demand]?.bool != true || authorizationEndpoint == nil else {
+      throw .demand(demand)
+    }
   }
 }

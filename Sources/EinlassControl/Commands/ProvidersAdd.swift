@@ -64,8 +64,12 @@ struct ProvidersAdd: ServerCommand {
       : NextStep(
         "Register an application there and enter its client id:", "providers", "configure", provider
       )
+    let ignored = result["ignored"]?.array?.compactMap(\.string).map(clean) ?? []
+    let notes =
+      ignored.isEmpty
+      ? [] : ["Its metadata cannot be read in full: \(ignored.joined(separator: ", "))."]
     try console.report(
-      .object(result), ["\(verb) \(provider). \(next.line(repeating: server.repeated))"])
+      .object(result), notes + ["\(verb) \(provider). \(next.line(repeating: server.repeated))"])
   }
 
   /// Reads a file with one descriptor, or with a `providers` list as in a file for `--providers`.

@@ -92,7 +92,7 @@ extension Server {
         guard !catalog.holds(id) else { continue }
         do throws(Problem) {
           // Another process may have added this provider in the meantime.
-          let checked = try await einlass.descriptor(of: .init(.descriptor(descriptor)))
+          let checked = try await einlass.descriptor(of: .init(.descriptor(descriptor))).descriptor
           if try added.addIfMissing(checked) { new.append(checked) }
         } catch {
           guard error.reason == .invalidParameter else { throw error }

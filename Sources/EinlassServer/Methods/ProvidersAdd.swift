@@ -13,6 +13,9 @@ func providersAdd(_ server: Server) -> Method {
       result: .object([
         .provider,
         .required("created", .boolean, "False when a provider with that id was replaced."),
+        .optional(
+          "ignored", .array(.string(maxBytes: nil), max: nil),
+          "The members of the issuer's metadata that cannot be read and count as absent, if any."),
       ]),
       reasons: [
         "unsafeURL", "providerFailure", "networkFailure", "accountStoreFailure", "cancelled",
@@ -25,12 +28,16 @@ func providersAdd(_ server: Server) -> Method {
           } else {
             .descriptor(params[Params.descriptor] ?? .null)
           }
-        let descriptor = try await server.budgetedEinlass.descriptor(
+        let new = try await server.budgetedEinlass.descriptor(
           of: AddProviderRequest(
             source, id: params[Params.id], name: params[Params.name]))
         let isNamed = params[Params.issuer] == nil || params[Params.id] != nil
-        let (id, isNew) = try server.added.add(descriptor, isNamed: isNamed)
-        return ["provider": .string(id), "created": .bool(isNew)]
+        let (id, isNew) = try server.added.add(new.descriptor, isNamed: isNamed)
+        return .object(
+          JSONObject(present: [
+            "provider": .string(id), "created": .bool(isNew),
+            "ignored": new.ignored.isEmpty ? nil : JSONValue(new.ignored),
+          ]))
       } catch { throw RPCError(error) }
     })
 }

@@ -81,10 +81,17 @@ import Testing
     #expect(fault("authorization_servers", nil) == .member("authorization_servers"))
     #expect(fault("authorization_servers", []) == .member("authorization_servers"))
     #expect(fault("authorization_servers", ["http://as.example"]) == .unsafeAddress)
-    #expect(fault("authorization_servers", ["https://as.example", 1]) == .unsafeAddress)
+    #expect(fault("authorization_servers", [1]) == .member("authorization_servers"))
+    #expect(fault("authorization_servers", 1) == .member("authorization_servers"))
+    #expect(fault("authorization_servers", ["http://as.example", "https://as.example"]) == nil)
+    #expect(fault("authorization_servers", "https://as.example") == nil)
     #expect(fault("authorization_servers", ["http://127.0.0.1:8080"]) == .unsafeAddress)
     #expect(fault("bearer_methods_supported", ["query"]) == .lacksBearerHeader)
-    #expect(fault("bearer_methods_supported", "header") == .member("bearer_methods_supported"))
+    #expect(fault("bearer_methods_supported", "query") == .lacksBearerHeader)
+    for value in ["header", .null, 0, "", [:]] as [JSONValue] {
+      #expect(fault("bearer_methods_supported", value) == nil)
+      #expect(fault("scopes_supported", value) == nil)
+    }
     #expect(fault("bearer_methods_supported", []) == nil)
     #expect(fault("bearer_methods_supported", ["body", "header"]) == nil)
   }

@@ -776,9 +776,13 @@ class ProvidersAddParams(TypedDict, total=False):
     name: str
 
 
-class ProvidersAddResult(TypedDict):
+class ProvidersAddResultAlways(TypedDict):
     provider: str
     created: bool
+
+
+class ProvidersAddResult(ProvidersAddResultAlways, total=False):
+    ignored: List[str]
 
 
 class ProvidersRemoveParams(TypedDict):

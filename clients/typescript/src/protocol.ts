@@ -1237,6 +1237,8 @@ export interface ProvidersAddResult {
   provider: string;
   /** False when a provider with that id was replaced. */
   created: boolean;
+  /** The members of the issuer's metadata that cannot be read and count as absent, if any. */
+  ignored?: string[];
 }
 
 /**

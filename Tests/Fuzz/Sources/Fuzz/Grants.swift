@@ -93,6 +93,7 @@ private struct Conversation {
       checkHidden(report.notRevoked.map(\.reason))
     case .add:
       let descriptor = try await engine.descriptor(of: AddProviderRequest(.issuer(issuer)))
+        .descriptor
       try await signIn(descriptor, engine)
     case .resource:
       let found = try await engine.protectedResource(at: "https://photos.example/mcp")
