@@ -124,6 +124,8 @@ public final class AccountStore: Sendable {
     public var revision: Int64
     /// After a sign-in: the person, as the provider has just reported them.
     @Indirect public var identity: Identity?
+    /// After a sign-in: the failure of the identity request, if the id_token names the person.
+    @Indirect public var identityProblem: Problem?
     /// After a sign-in: the person for the directory of users; `nil` if the provider names none.
     @Indirect public var person: ProvenIdentity?
     /// After a sign-in: whether it granted the application the account.

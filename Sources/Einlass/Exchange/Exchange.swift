@@ -9,6 +9,8 @@ struct Exchange {
     var body: [UInt8]
     /// The body, if it is a JSON object.
     var object: JSONValue?
+    /// Whether the body is a signed text. OpenID Connect Core 1.0 section 5.3.2.
+    var isSigned = false
     /// The cookies after the answer, in libcurl's format; empty if the request asked for none.
     var cookies: [String] = []
     /// The number of cookies that the answer sets.
@@ -84,7 +86,11 @@ struct Exchange {
 
   /// Asks the provider for the token's owner. `making` signs the identity request or adds the
   /// token.
+  ///
+  /// - Parameter registration: The application that a signed answer must be for; `nil` where none is
+  ///   accepted.
   func identity(
+    signedFor registration: ClientRegistration? = nil,
     _ making: (RequestTemplate) -> HTTPRequest
   ) async throws(FlowFailure) -> Identity {
     guard let request = provider.identity?.request else {
@@ -92,7 +98,7 @@ struct Exchange {
     }
     let template = identity == nil ? request : provider.presenting(request)
     let answer = try await send(presenting(making(template)), at: .identity)
-    var identity = try self.identity(in: answer.object)
+    var identity = try self.identity(in: await claims(in: answer, signedFor: registration))
     if identity.email == nil, let emails = provider.identity?.emails {
       // A failed request for the email addresses does not fail the sign-in.
       do throws(FlowFailure) {
@@ -176,7 +182,8 @@ struct Exchange {
       throw refusal(response, errorText, at: step)
     }
     return Answer(
-      body: response.body, object: object, cookies: response.cookies,
+      body: response.body, object: object, isSigned: response.isSigned,
+      cookies: response.cookies,
       setCookieCount: response.headers.count { $0.name == "set-cookie" })
   }
 

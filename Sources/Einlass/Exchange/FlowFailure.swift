@@ -9,6 +9,8 @@ struct FlowFailure: Error, Equatable {
   var refusesCredential = false
   /// Whether the provider refused with 400 and an empty body.
   var isWordless = false
+  /// Whether a successful answer to the identity request could not be read.
+  var isUnreadable = false
   /// The device code's state, from one of the provider's error rules.
   var deviceState: DeviceState?
 
@@ -20,5 +22,14 @@ struct FlowFailure: Error, Equatable {
     self.remedy = remedy
     self.health = health
     self.refusesCredential = refusesCredential
+  }
+
+  /// Whether an identity request failed before the provider said anything about the person or the
+  /// token: the connection, the method, the format or the server is at fault.
+  var leavesPersonUnknown: Bool {
+    guard remedy == nil, health == nil else { return false }
+    let status = problem.serverError?.status ?? 0
+    return isUnreadable || problem.reason == .networkFailure || [405, 406].contains(status)
+      || status >= 500
   }
 }

@@ -56,7 +56,7 @@ func clockSentence(_ error: String, _ provider: Provider) -> String {
 
 extension IDTokenExpectation.Fault {
   /// The failed check, by its name in a `verify` result.
-  fileprivate var check: String {
+  var check: String {
     switch self {
     case .signature, .accessTokenHash, .authorizationCodeHash: "signature"
     case .claim: "claims"

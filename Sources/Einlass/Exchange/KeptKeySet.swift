@@ -31,14 +31,10 @@ extension Exchange {
   /// Returns the verified id_token in a text: signed with one of its issuer's keys and as expected.
   /// If HS256 is the only algorithm, the registration's secret is the key, and no key set is
   /// fetched.
-  ///
-  /// Keys are cached. Because keys rotate, a token that fits none of them lets the issuer be asked
-  /// again: once a minute, and always for a token issued just now.
   func checkedIDToken(
     _ text: Secret, _ expected: IDTokenExpectation, _ endpoint: TokenEndpoint,
     _ registration: ClientRegistration
   ) async throws(FlowFailure) -> Result<IDToken, IDTokenExpectation.Fault> {
-    let now = effects.now()
     func check(_ keys: JSONWebKeySet) -> Result<IDToken, IDTokenExpectation.Fault> {
       Result { () throws(IDTokenExpectation.Fault) in
         try expected.check(
@@ -49,6 +45,18 @@ extension Exchange {
       let key = registration.clientSecret.flatMap { JSONWebKey(clientSecret: $0) }
       return check(JSONWebKeySet(key.map { [$0] } ?? []))
     }
+    return try await checked(by: keySet, isFresh: expected.isFresh, check)
+  }
+
+  /// Returns the result of a check with the keys of an issuer.
+  ///
+  /// Keys are cached. Because keys rotate, a token that fits none of them lets the issuer be asked
+  /// again: once a minute, and always for a token issued just now.
+  func checked<Success>(
+    by keySet: WebAddress, isFresh: Bool,
+    _ check: (JSONWebKeySet) -> Result<Success, IDTokenExpectation.Fault>
+  ) async throws(FlowFailure) -> Result<Success, IDTokenExpectation.Fault> {
+    let now = effects.now()
     guard var kept = effects.memory.keySets.read(keySet.text), kept.isFresh(now) else {
       let keys = try await fetchKeys(keySet)
       effects.memory.keySets.write(keySet.text, KeptKeySet(keys: keys, fetchedAt: now))
@@ -59,7 +67,7 @@ extension Exchange {
     // again.
     guard case .failure(.signature(let fault)) = result,
       [.key, .keyAlgorithm, .signature].contains(fault),
-      expected.isFresh || kept.maySeek(now)
+      isFresh || kept.maySeek(now)
     else { return result }
     kept.soughtAt = now
     effects.memory.keySets.write(keySet.text, kept)

@@ -20,11 +20,13 @@ extension SignIn {
       trading: subject, at: endpoint, of: descriptor.kind, scopes: flow.scopes(endpoint),
       resource: request.resource, by: registration, at: .token)
     asker.report(.verifying)
-    let (token, identity) = try await verified(traded, at: endpoint, flow, exchange)
+    let (token, (identity, problem)) = try await verified(traded, at: endpoint, flow, exchange)
     asker.report(.saving)
     do throws(Problem) {
-      return try await save(
+      var added = try await save(
         .oauth2(token), identity, from: descriptor, asserted: traded.assertion, asking: asker)
+      added.identityProblem = problem
+      return added
     } catch { throw FlowFailure(error) }
   }
 
@@ -32,7 +34,7 @@ extension SignIn {
   private func verified(
     _ traded: Exchange.TradedToken, at endpoint: TokenEndpoint, _ flow: InteractiveFlow,
     _ exchange: Exchange
-  ) async throws(FlowFailure) -> (OAuth2Credential, Identity?) {
+  ) async throws(FlowFailure) -> (OAuth2Credential, (Identity?, Problem?)) {
     var token = traded.token
     // This grant brings an id_token only at some servers, even with the scope `openid`.
     let idToken =
@@ -41,7 +43,7 @@ extension SignIn {
     if idToken == nil {
       token.idToken = nil
       guard flow.provider.identity?.request != nil, request.resource == nil else {
-        return (token, nil)
+        return (token, (nil, nil))
       }
     }
     do throws(FlowFailure) {
@@ -50,7 +52,7 @@ extension SignIn {
     } catch {
       // Without the scope `openid` the identity request is refused, although the token is good.
       guard error.refusesCredential, idToken == nil, error.health == nil else { throw error }
-      return (token, nil)
+      return (token, (nil, nil))
     }
   }
 

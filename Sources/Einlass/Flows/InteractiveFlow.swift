@@ -72,13 +72,15 @@ struct InteractiveFlow {
     try exchange.requireAudience(of: token, request.resource, at: endpoint)
     let idToken = try await idToken(of: token, at: endpoint, nonce: nonce, exchange)
     if idToken == nil { token.idToken = nil }
-    let identity = try await identity(
+    let (identity, problem) = try await identity(
       token, idToken, subject: endpoint.subject.flatMap { object?.at(pointer: $0)?.string },
       exchange)
     asker.report(.saving)
-    do { return try await save(flow, .oauth2(token), identity, asker) } catch {
-      throw FlowFailure(error)
-    }
+    do {
+      var added = try await save(flow, .oauth2(token), identity, asker)
+      added.identityProblem = problem
+      return added
+    } catch { throw FlowFailure(error) }
   }
 
   /// Returns the verified id_token; `nil` if there is none to verify. The issuer of a resource's
@@ -95,23 +97,35 @@ struct InteractiveFlow {
 
   /// Returns the token's owner, from the provider's identity request if it has one, otherwise from
   /// the id_token. Throws if the two name different subjects.
+  ///
+  /// An identity request that fails without a word about the person or the token does not end the
+  /// sign-in if the id_token names the person. The failure is the second value then.
   func identity(
     _ token: OAuth2Credential, _ idToken: IDToken?, subject: String?, _ exchange: Exchange
-  ) async throws(FlowFailure) -> Identity? {
-    guard let endpoint = provider.identity else { return nil }
+  ) async throws(FlowFailure) -> (Identity?, Problem?) {
+    guard let endpoint = provider.identity else { return (nil, nil) }
     // A resource's token must not be sent anywhere else, not even to the provider's identity
     // request.
     if request.resource != nil {
-      guard let idToken, endpoint.pointers[.id] == "/sub" else { return nil }
-      return try exchange.identity(in: .object(idToken.claims))
+      guard let idToken, endpoint.pointers[.id] == "/sub" else { return (nil, nil) }
+      return (try exchange.identity(in: .object(idToken.claims)), nil)
     }
     guard endpoint.request != nil else {
-      return try exchange.identity(in: idToken.map { .object($0.claims) })
+      return (try exchange.identity(in: idToken.map { .object($0.claims) }), nil)
     }
-    let identity = try await exchange.identity(
-      token.bearing(clientID: registration.clientID, subject: subject))
+    let identity: Identity
+    do throws(FlowFailure) {
+      identity = try await exchange.identity(
+        signedFor: registration,
+        token.bearing(clientID: registration.clientID, subject: subject))
+    } catch {
+      guard error.leavesPersonUnknown, endpoint.isSubject, let idToken,
+        let person = try? exchange.identity(in: .object(idToken.claims))
+      else { throw error }
+      return (person, error.problem)
+    }
     guard let idToken, endpoint.isSubject, !sameBytes(identity.id, idToken.subject) else {
-      return identity
+      return (identity, nil)
     }
     throw FlowFailure(.idTokenRejected(provider, .subject))
   }

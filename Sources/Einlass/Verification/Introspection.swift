@@ -50,6 +50,7 @@ extension CredentialCheck {
       result.scopes?.contains("openid") ?? (subject == nil)
     {
       result.identity = try await exchange.identity(
+        signedFor: registration,
         token.bearing(clientID: registration.clientID, subject: subject))
     } else {
       result.identity = person
@@ -67,7 +68,7 @@ extension CredentialCheck {
     guard provider.identity?.request != nil, hasProof(token) else { return false }
     do {
       _ = try await exchange(hiding: [token.accessToken]).identity(
-        token.bearing(clientID: registration.clientID, subject: nil))
+        signedFor: registration, token.bearing(clientID: registration.clientID, subject: nil))
       return true
     } catch {
       guard error.problem.reason != .cancelled else { throw error }
@@ -92,7 +93,7 @@ extension CredentialCheck {
     var result = Verification()
     do {
       result.identity = try await exchange(hiding: [token.accessToken]).identity(
-        token.bearing(clientID: registration.clientID, subject: nil))
+        signedFor: registration, token.bearing(clientID: registration.clientID, subject: nil))
     } catch {
       result.checks = [.init(.active, isOK: false, detail: try error.refusal())]
       return result

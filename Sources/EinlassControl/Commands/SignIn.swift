@@ -146,7 +146,11 @@ struct SignIn: ServerCommand {
     let title = signedIn?.title ?? clean(id)
     let verb = result["created"]?.bool == false ? "Signed in again" : "Signed in"
     guard let name = result["resource"]?.string, let place else {
-      return try console.report(.object(result), ["\(verb): \(title)."])
+      let notes =
+        result["identityProblem"]?["message"]?.string.map { problem in
+          ["Only the id_token names the person. \(clean(problem))"]
+        } ?? []
+      return try console.report(.object(result), ["\(verb): \(title)."] + notes)
     }
     let isNew = !known.contains { sameBytes($0["id"]?.string ?? "", place) }
     try console.report(

@@ -23,6 +23,9 @@ func accountsSignIn(_ server: Server) -> Method {
         .optional(
           "profile", .map(.any, hasAnyNames: true),
           "The provider's answer about the person, as it wrote it, of at most 16 KiB."),
+        .optional(
+          "identityProblem", .reference("Problem"),
+          "The failure of the provider's identity request, if the id_token alone names the person."),
         .optional("provider", .identifier, "With resource: the provider that issues its tokens."),
         .optional(
           "resource", .string(maxBytes: nil),
@@ -55,6 +58,7 @@ func accountsSignIn(_ server: Server) -> Method {
             }
           },
           "profile": signedIn.identity?.profile.map(JSONValue.object),
+          "identityProblem": signedIn.identityProblem.map { problemObject($0) },
           "provider": isForResource ? .string(request.provider) : nil,
           "resource": request.resource.map(JSONValue.string),
         ])

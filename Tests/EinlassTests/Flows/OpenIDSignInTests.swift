@@ -221,6 +221,35 @@ import Testing
   }
 
   @Test(
+    "An identity request without a word about the person does not end a sign-in with an id_token",
+    arguments: [
+      (.lostAnswer, true), (.networkFailure(-1001), true), (.json("", status: 405), true),
+      (.json("", status: 406), true), (.json("", status: 500), true),
+      (.json("{}", status: 503), true), (.json("<html>"), true), (.json("[]"), true),
+      (.json("", status: 400), false), (.json("", status: 401), false),
+      (.json("", status: 403), false), (.json("", status: 404), false),
+      (.json("", status: 429), false), (.json(#"{"sub":"43"}"#), false),
+      (.json(#"{"name":"Ada"}"#), false),
+    ] as [(Script.Reply, Bool)])
+  func unreadableIdentity(reply: Script.Reply, completes: Bool) async throws {
+    let asking = Self.provider.replacing(#""identity":{"#, with: Self.userinfo)
+    let request = SignInRequest(
+      application: Sample.application, registration: ClientRegistration(clientID: "APP"),
+      provider: "example")
+    for (words, isSubject) in [
+      (asking, true), (asking.replacing(#""id":"/sub""#, with: #""id":"/email""#), false),
+    ] {
+      let script = script(Self.replies + [reply])
+      let added = try? await engine(script, words).signIn(
+        request, asking: script.asker([.openURL]))
+      #expect((added != nil) == (completes && isSubject))
+      #expect(added?.account.username == (added == nil ? nil : "ada"))
+      #expect((added?.identityProblem != nil) == (added != nil))
+      #expect(script.store.accounts.count == (added == nil ? 0 : 1))
+    }
+  }
+
+  @Test(
     "A short token inside a name or id does not change them",
     arguments: [("42-RATS", "42-RATS"), ("RATS", "CODER")])
   func shortSecrets(subject: String, username: String) async throws {

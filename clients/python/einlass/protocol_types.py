@@ -922,6 +922,7 @@ class AccountsSignInResult(AccountsSignInResultAlways, total=False):
     created: bool
     emailVerified: bool
     profile: Dict[str, Any]
+    identityProblem: Problem
     provider: str
     resource: str
 

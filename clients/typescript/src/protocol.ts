@@ -1460,6 +1460,8 @@ export interface AccountsSignInResult {
   emailVerified?: boolean;
   /** The provider's answer about the person, as it wrote it, of at most 16 KiB. */
   profile?: Record<string, unknown>;
+  /** The failure of the provider's identity request, if the id_token alone names the person. */
+  identityProblem?: Problem;
   /** With resource: the provider that issues its tokens. */
   provider?: string;
   /** The resource's own name, for credentials.get. */
