@@ -189,7 +189,7 @@ final class CredentialRun: Sendable {
       flow.own.map { isGood($0, forSeconds: 0) }
       ?? (flow.canIssue && flow.credentials.contains { $0.role == .system })
     if !flow.canRenew, isStillGood, account.health == .ok {
-      return .failed(withSignInHint(.notRenewable(provider, account)))
+      return .failed(withSignInHint(flow.notRenewable))
     }
     switch try await flow.renewal(storedIn: store, under: lease) {
     case .renewed(let token):
@@ -299,8 +299,8 @@ final class CredentialRun: Sendable {
     }
     guard flow.canIssue, request.resource == nil else {
       let isOver = flow.own.map { !isGood($0, forSeconds: 0) } ?? true
-      throw request.forcesRefresh && !isOver
-        ? .flowNotSupported(provider, "renewal") : .reloginNeeded(provider, account)
+      guard request.forcesRefresh, !isOver else { throw .reloginNeeded(provider, account) }
+      throw flow.lacksRefreshToken ? flow.notRenewable : .flowNotSupported(provider, "renewal")
     }
     do throws(FlowFailure) {
       let credential = try await flow.issued()

@@ -93,6 +93,26 @@ extension StoredCredentialFlow {
     }
   }
 
+  /// Whether the provider renews tokens with a refresh token, and the stored token came without one.
+  var lacksRefreshToken: Bool {
+    guard let refresh = descriptor.tokens?.refresh, !refresh.usesAccessToken,
+      case .oauth2(let token)? = own?.credential
+    else { return false }
+    return token.refreshToken == nil
+  }
+
+  /// The problem that only a new sign-in brings another credential.
+  var notRenewable: Problem {
+    var problem = Problem.notRenewable(provider, account)
+    if lacksRefreshToken {
+      problem.message = """
+        This \(provider.name) credential came without a refresh token, so it cannot be renewed. It \
+        is still valid. A new sign-in brings a refresh token, if \(provider.name) grants one.
+        """
+    }
+    return problem
+  }
+
   /// Whether the stored token serves until its end although its renewal failed with this problem. A
   /// token that renews itself is renewed long before its end, and an assertion is no part of a
   /// token, so only `reloginNeeded` makes these useless.

@@ -134,4 +134,19 @@ struct RetrievalTests {
       SystemTokenFlowTests.account, revokes: false)
     #expect(work(silent) == ["forget"] && left.revoked.isEmpty && left.notRevoked.count == 1)
   }
+
+  @Test func `A forced refresh without a refresh token says that a sign-in brings one`()
+    async throws
+  {
+    let script = Script(store: RefreshTests.store(endsIn: 3600, refreshToken: nil))
+    var request = Self.request("ada")
+    (request.forcesRefresh, request.promptKinds) = (true, [.openURL])
+    let problem = await #expect(throws: Problem.self) {
+      try await Sample.engine(script).credential(request)
+    }
+    #expect(problem?.reason == .reloginNeeded && problem?.detail == "notRenewable")
+    #expect(problem?.message.contains("A new sign-in brings a refresh token") == true)
+    #expect(problem?.hint?.method == "accounts.signIn")
+    #expect(script.requests.isEmpty && script.store.accounts[0].health == .ok)
+  }
 }
