@@ -2,6 +2,10 @@ import Einlass
 
 /// A response while it arrives, with its size limits.
 @safe struct CurlAnswer {
+  /// The content codings that are decoded, although no request asks for one: some servers and
+  /// content delivery networks compress every answer.
+  static let codings = ["gzip", "deflate"]
+
   private(set) var headers: [HTTPRequest.Header] = []
   private(set) var body: [UInt8] = []
   /// The reason why the response was rejected.
@@ -18,13 +22,14 @@ import Einlass
   private var part = Part.head
   private var headerBytes = 0
   private var headerLines = 0
+  private var isCompressed = false
 
   init(bodyLimit: Int, limits: TransferLimits) {
     self.bodyLimit = bodyLimit
     self.limits = limits
   }
 
-  /// `false` when the transfer must be aborted.
+  /// Takes a piece of the decoded body. `false` when the transfer must be aborted.
   mutating func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard bytes.count <= bodyLimit - body.count else { return refuse(.tooLarge) }
     unsafe body.append(contentsOf: bytes)
@@ -47,6 +52,7 @@ import Einlass
       return true
     case _ where unsafe line.starts(with: "HTTP/".utf8):
       headers = []
+      isCompressed = false
       part =
         unsafe line.drop { $0 != 0x20 }.dropFirst().first == UInt8(ascii: "1")
         ? .interimHead : .head
@@ -64,9 +70,21 @@ import Einlass
       unsafe String(decoding: line[..<colon], as: UTF8.self).lowercased(),
       unsafe String(decoding: rest.dropLast(blanks), as: UTF8.self))
     headers.append(field)
+    if field.name == "content-encoding" { return takeCoding(field.value.lowercased()) }
     // libcurl decodes any transfer coding, even one that was not requested.
     let isPlain = field.name != "transfer-encoding" || field.value.lowercased() == "chunked"
     return isPlain || refuse(.unaskedCoding)
+  }
+
+  /// Takes one layer of a coding that is decoded. Each further layer could make a small response
+  /// huge, and libcurl would decode other codings too.
+  private mutating func takeCoding(_ coding: String) -> Bool {
+    guard !["", "identity", "none"].contains(coding) else { return true }
+    guard Self.codings.contains(coding) || coding == "x-gzip", !isCompressed else {
+      return refuse(.unreadableCoding(coding))
+    }
+    isCompressed = true
+    return true
   }
 
   private mutating func refuse(_ fault: TransferFault) -> Bool {

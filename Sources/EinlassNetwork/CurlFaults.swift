@@ -21,6 +21,8 @@ enum TransferFault: Error {
   /// A transfer coding other than chunked, because a small response could then decode to a huge
   /// one.
   case unaskedCoding
+  /// A content coding other than one layer of gzip or deflate.
+  case unreadableCoding(String)
   /// No thread could be started.
   case noThread
   /// libcurl could not be loaded.
@@ -205,6 +207,9 @@ extension TransferFault {
     case .insecureAddress: NetworkCode.requiresSecureConnection.problem(host)
     case .tooLarge: NetworkCode.dataLengthExceedsMaximum.problem(host)
     case .unaskedCoding: NetworkCode.cannotDecodeContent.problem(host)
+    case .unreadableCoding(let coding):
+      NetworkCode.cannotDecodeContent.problem(
+        host, "The answer of \(host) is compressed with \(Self.shown(coding)).")
     case .notPublic:
       Problem(
         .unsafeURL,
@@ -230,6 +235,16 @@ extension TransferFault {
         host, "The proxy refused the connection to \(host).", advice: .checkProxy)
     case .curl(let report): report.problem(host)
     }
+  }
+}
+
+extension TransferFault {
+  /// Returns the name of a coding if it is short and a list of tokens.
+  private static func shown(_ coding: String) -> String {
+    let isName = coding.utf8.allSatisfy { byte in
+      (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || "0123456789-, ".utf8.contains(byte)
+    }
+    return isName && coding.utf8.count <= 32 ? coding : "an unknown coding"
   }
 }
 
@@ -272,7 +287,7 @@ extension NetworkCode {
 
   private func sentence(_ host: String) -> String {
     switch self {
-    case .unknown: "The transfer from \(host) failed for an unknown reason; try again later."
+    case .unknown: "The transfer from \(host) failed for an unknown reason; check its address."
     case .badURL: "The address of \(host) is invalid; check it."
     case .timedOut: "\(host) did not answer in time; try again."
     case .unsupportedURL: "The address of \(host) is neither https nor http; check it."
@@ -283,8 +298,7 @@ extension NetworkCode {
     case .tooManyRedirects: "\(host) redirects too often; check the address."
     case .notConnectedToInternet: "\(host) is out of reach; connect to the network and try again."
     case .badServerResponse: "\(host) answered with something that is not HTTP; try again later."
-    case .cannotDecodeContent:
-      "\(host) answered in a transfer coding that was not requested; try again later."
+    case .cannotDecodeContent: "\(host) sent an answer that cannot be decoded; check its address."
     case .requiresSecureConnection: "\(host) must be reached by https; correct its address."
     case .dataLengthExceedsMaximum: "\(host) sent an answer over the size limit; check the address."
     case .secureConnectionFailed:

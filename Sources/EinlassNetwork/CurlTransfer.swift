@@ -188,6 +188,9 @@ extension CurlTransfer {
       (CURLOPT_REDIR_PROTOCOLS_STR, "https"),
       (CURLOPT_URL, address), (CURLOPT_CUSTOMREQUEST, request.method.rawValue),
       (CURLOPT_USERAGENT, configuration.userAgent),
+      // libcurl decodes an answer only with this option. `attachHeaders` asks for a plain one all
+      // the same, and `CurlAnswer` refuses every other coding that libcurl knows.
+      (CURLOPT_ACCEPT_ENCODING, CurlAnswer.codings.joined(separator: ", ")),
     ]
     // No SHA-1 and no short keys in certificates, even if the system's OpenSSL allows them.
     texts += [CURLOPT_SSL_CIPHER_LIST, CURLOPT_PROXY_SSL_CIPHER_LIST].map {
@@ -259,7 +262,7 @@ extension CurlTransfer {
 
   private func attachHeaders(_ handle: CurlHandle) throws(TransferFault) {
     // A name with nothing after the colon removes a header that libcurl would add.
-    var lines = ["Expect:"]
+    var lines = ["Expect:", "Accept-Encoding: identity"]
     if !request.headers.contains(where: { $0.name.lowercased() == "content-type" }) {
       lines.append("Content-Type:")
     }

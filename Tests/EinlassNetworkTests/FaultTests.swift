@@ -174,21 +174,38 @@ extension Network {
     }
 
     @Test(
-      "Compressed answers are never decompressed",
-      arguments: ["declared", "undeclared", "br", "zstd", "stacked", "transfer"])
-    func compressed(how: String) async throws {
+      "One layer of gzip or deflate is decoded, and any other coding is refused",
+      arguments: [
+        ("declared", nil), ("x-gzip", nil), ("identity", nil), ("undeclared", nil),
+        ("br", "is compressed with br"), ("zstd", "is compressed with zstd"),
+        ("gzip,gzip", "is compressed with gzip,gzip"),
+        ("stacked", "is compressed with gzip, gzip, gzip, gzip, br, zstd"),
+        ("transfer", "cannot be decoded"), ("br!", "is compressed with an unknown coding"),
+      ] as [(String, String?)])
+    func compressed(how: String, words: String?) async throws {
       let server = try await HostileServer.fresh()
-      let request = server.request("/compressed/10000000/\(how)")
+      var request = server.request("/compressed/1000000/\(how)")
+      request.responseLimitBytes = 1_000_000
       switch await Result({ try await CurlClient().send(request) }) {
       case .success(let answer):
-        #expect(how != "transfer")
-        #expect(answer.body.count == (try await server.events("compressed").first?.size))
+        let sent = try await server.events("compressed").first?.size
+        let isDecoded = ["declared", "x-gzip"].contains(how)
+        #expect(words == nil && answer.body.count == (isDecoded ? 1_000_000 : sent))
       case .failure(let error):
-        // libcurl would decode a transfer coding that the request did not ask for, so it is
-        // refused.
-        #expect(how == "transfer")
         #expect((error as? Problem)?.networkCode == -1016)
+        #expect((error as? Problem)?.message.contains(words ?? "no refusal") == true)
       }
+    }
+
+    /// The limit counts decoded bytes as they come: ten million in ten thousand.
+    @Test(arguments: [0, 1])
+    func `A compressed answer is cut at the limit of its decoded body`(excess: Int) async throws {
+      let server = try await HostileServer.fresh()
+      var request = server.request("/compressed/10000000/declared")
+      request.responseLimitBytes = 10_000_000 - excess
+      let problem = await problem(request, by: CurlClient())
+      #expect(problem?.networkCode == (excess == 0 ? nil : -1103))
+      #expect(try await server.events("compressed").first?.size ?? .max < 10_000_000 / 900)
     }
   }
 }

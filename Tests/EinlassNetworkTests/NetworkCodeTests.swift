@@ -47,6 +47,21 @@ import Testing
     #expect(report.networkCode.rawValue == number)
   }
 
+  @Test(
+    "Only a fault that may pass is said to be worth another attempt",
+    arguments: 0...99, [true, false])
+  func later(code: UInt32, isSent: Bool) {
+    var report = CurlReport(CURLcode(code))
+    report.isSent = isSent
+    for fault in [
+      TransferFault.curl(report), .tooLarge, .unaskedCoding, .unreadableCoding("br"), .budgetSpent,
+      .badAddress, .insecureAddress, .notPublic, .unsoundHeader, .noThread,
+    ] {
+      let problem = fault.problem(host: "a.test", caFile: nil)
+      #expect(!problem.message.contains("try again") || problem.isRetryable, "\(problem.message)")
+    }
+  }
+
   /// Texts of libcurl 7.88 and 8.5 with OpenSSL 3, and of OpenSSL 1.1.
   @Test(
     "The number of a TLS alert is read from the text of libcurl",
