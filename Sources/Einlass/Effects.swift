@@ -29,6 +29,9 @@ public final class Effects: Sendable {
   /// `authenticatorUnconfigured` for a file that is missing, too long or open to others.
   public let readAssertionFile: @Sendable (_ path: String) throws(Problem) -> Secret
 
+  /// Takes note of a refresh that failed. For the log.
+  public let noteFailedRefresh: @Sendable (Account, Problem) -> Void
+
   /// The knowledge about servers that a process keeps.
   public let memory: ServerMemory
 
@@ -53,7 +56,9 @@ public final class Effects: Sendable {
     readAssertionFile: @escaping @Sendable (String) throws(Problem) -> Secret = {
       path throws(Problem) in
       throw Problem(.authenticatorUnconfigured, "No file can be read here.", path: path)
-    }, memory: ServerMemory = .none
+    },
+    noteFailedRefresh: @escaping @Sendable (Account, Problem) -> Void = { _, _ in },
+    memory: ServerMemory = .none
   ) {
     self.send = send
     self.certificate = certificate
@@ -64,6 +69,7 @@ public final class Effects: Sendable {
     self.openRedirect = openRedirect
     self.outlive = outlive
     self.readAssertionFile = readAssertionFile
+    self.noteFailedRefresh = noteFailedRefresh
     self.memory = memory
   }
 
@@ -75,13 +81,15 @@ public final class Effects: Sendable {
     randomBytes: (@Sendable (Int) -> [UInt8])? = nil,
     openRedirect: (@Sendable (RedirectPlace) async throws(Problem) -> OpenRedirect)? = nil,
     outlive: (@Sendable (@escaping @Sendable () async -> Void) async -> Void)? = nil,
-    readAssertionFile: (@Sendable (String) throws(Problem) -> Secret)? = nil
+    readAssertionFile: (@Sendable (String) throws(Problem) -> Secret)? = nil,
+    noteFailedRefresh: (@Sendable (Account, Problem) -> Void)? = nil
   ) -> Effects {
     Effects(
       send: send ?? self.send, certificate: certificate, sleepUntil: sleepUntil ?? self.sleepUntil,
       now: now ?? self.now, randomBytes: randomBytes ?? self.randomBytes, nonce: nonce,
       openRedirect: openRedirect ?? self.openRedirect, outlive: outlive ?? self.outlive,
-      readAssertionFile: readAssertionFile ?? self.readAssertionFile, memory: memory)
+      readAssertionFile: readAssertionFile ?? self.readAssertionFile,
+      noteFailedRefresh: noteFailedRefresh ?? self.noteFailedRefresh, memory: memory)
   }
 
   /// Returns the result of work that must not be interrupted between a sent request and its commit.

@@ -25,6 +25,8 @@ public struct HTTPRequest: Sendable, Equatable {
   /// have named it. The address is checked after the look-up of the name, before anything is sent to
   /// it; through a proxy it is not known. The configuration can except hosts.
   public var needsPublicAddress = false
+  /// Whether the path holds values of the request, so that no log shows it.
+  public var hidesPath = false
   /// The cookies to send, in libcurl's format, if the response's cookies are wanted; `nil` to
   /// neither send nor take cookies.
   public var cookies: [String]?

@@ -98,7 +98,9 @@ public final class Server: Sendable {
       session: session, sharesUsers: parts.configuration.users.isShared)
     self.session = session
     self.announcer = announcer
-    effects = parts.effects.with(outlive: { work in await announcer.outlive(work) })
+    effects = parts.effects.logged(in: attachedLog).with(outlive: { work in
+      await announcer.outlive(work)
+    })
     let shared = parts.store.sharing(sharedSnapshot)
     added = AddedProviders(
       parts.overlay, to: parts.catalog, of: parts.overlayText,
@@ -125,7 +127,7 @@ public final class Server: Sendable {
       effects: effects, executor: { announcer.executor },
       failed: { [attachedLog] request, problem in
         announcer.announceRefreshFailure(request, problem)
-        attachedLog.withLock { $0 }.warning(
+        attachedLog.withLock { $0 }.info(
           "refresh", "\(request.account.rawValue) is no longer refreshed: \(problem.message)")
       })
     let newPromptID: @Sendable () -> String = { [effects] in identifier("p", effects) }

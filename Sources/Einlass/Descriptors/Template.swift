@@ -160,7 +160,10 @@ struct RequestTemplate: Sendable, Equatable {
     let form = form.map { Parameter($0.name, $0.value.filled(values)) }
     let query = query.map { Parameter($0.name, $0.value.filled(values)) }
     var request = HTTPRequest(method, address)
-    if let path { request.address.path += path.filled(values, encoding: PercentEncoding.encode) }
+    if let path {
+      request.address.path += path.filled(values, encoding: PercentEncoding.encode)
+      request.hidesPath = true
+    }
     request.address.query = query.isEmpty ? nil : FormEncoding.encode(query)
     request.headers = headers.map { .init($0.name, $0.value.filled(values)) }
     if let json {
