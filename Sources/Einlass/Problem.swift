@@ -136,10 +136,30 @@ extension Problem {
     public var code: String?
     public var subcode: String?
     public var text: String?
+    /// The code as the provider sent it, if it is a known one; `code` may lack a part of it that is a
+    /// secret too.
+    var oauthCode: OAuthCode?
+
+    /// The codes of OAuth that decide something.
+    enum OAuthCode: String {
+      case invalidClient = "invalid_client"
+      case invalidGrant = "invalid_grant"
+      case invalidToken = "invalid_token"
+      case unsupportedGrantType = "unsupported_grant_type"
+      case invalidTarget = "invalid_target"
+      case invalidProof = "invalid_dpop_proof"
+      case missingNonce = "use_dpop_nonce"
+
+      /// Whether the request is at fault, and not the grant or the client.
+      var isAboutRequest: Bool {
+        [.unsupportedGrantType, .invalidTarget, .invalidProof, .missingNonce].contains(self)
+      }
+    }
 
     public init(
       status: Int? = nil, code: String? = nil, subcode: String? = nil, text: String? = nil
     ) {
+      oauthCode = code.flatMap(OAuthCode.init)
       self.status = status
       self.code = code
       self.subcode = subcode

@@ -262,8 +262,22 @@ extension Problem {
   static func refusedWithoutAWord(
     _ provider: Provider, _ account: Account, _ said: Problem.ServerError?
   ) -> Problem {
-    var problem = reloginNeeded(provider, account)
+    var problem = renewalRefused(provider, account, said)
     problem.isRetryable = true
+    return problem
+  }
+
+  /// The `detail` for a refresh that the provider has refused without the word that the refresh
+  /// token is dead.
+  static let refreshRefused = "refreshRefused"
+
+  /// The provider has refused a renewal for good, but not with the word that the refresh token is
+  /// dead. So the refresh token is kept, and the next request tries it again.
+  static func renewalRefused(
+    _ provider: Provider, _ account: Account, _ said: Problem.ServerError?
+  ) -> Problem {
+    var problem = reloginNeeded(provider, account)
+    problem.detail = refreshRefused
     problem.serverError = said
     return problem
   }

@@ -36,7 +36,7 @@ extension StoreChange.Kind {
     case (nil, _): self = .added
     case (_, nil): self = .removed
     case (var before?, let after?):
-      if before.health != after.health {
+      if before.health != after.health || before.hasRefusedRefresh != after.hasRefusedRefresh {
         self = .health
         return
       }

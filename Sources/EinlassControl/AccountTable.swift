@@ -8,15 +8,23 @@ extension Account {
     case "reloginNeeded": Table.Cell("sign in again", .warning)
     case "banned": Table.Cell("banned", .bad)
     case "locked": Table.Cell("locked", .bad)
+    case "refreshRefused": Table.Cell("refresh refused\(since)", .warning)
     default:
       if json["signedIn"]?.bool == false {
         Table.Cell("signed out", .faint)
       } else if let refusal = refusals.first {
         Table.Cell(refusal.address.map { "refused by \($0)" } ?? "token refused", .warning)
+      } else if !since.isEmpty {
+        Table.Cell("no refresh\(since)", .warning)
       } else {
         Table.Cell(json["health"]?.string ?? "", .good)
       }
     }
+  }
+
+  /// The time since which its refreshes fail, in words.
+  private var since: String {
+    json["refreshFailsSince"]?.int64.map { " since \(minute($0))" } ?? ""
   }
 
   /// Returns the accounts as a table.

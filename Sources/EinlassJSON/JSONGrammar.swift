@@ -1,7 +1,7 @@
 /// The productions of RFC 8259, one function each, over valid UTF-8.
 struct JSONGrammar {
-  /// Whether an object had two members of the same name.
-  private(set) var hasDuplicateKeys = false
+  /// A name that two members of an object had.
+  private(set) var duplicateKey: String?
   /// The ranges of the values one level below the top, if `recordsChildren` is set.
   private(set) var children: [Range<Int>] = []
   private var position = 0
@@ -120,7 +120,7 @@ struct JSONGrammar {
       if take(UInt8(ascii: "}"), bytes) { break }
       guard take(UInt8(ascii: ","), bytes) else { throw invalid }
     }
-    if object.hasDuplicateNames { hasDuplicateKeys = true }
+    if let name = object.duplicateName { duplicateKey = name }
     return object
   }
 

@@ -15,8 +15,8 @@ public enum JSONReadError: Error, Equatable {
   case invalidJSON(offset: Int)
   /// Deeper nesting than `JSONLimits.depth`.
   case tooDeep
-  /// Well formed, but an object has two members of the same name (compared as bytes).
-  case duplicateKey
+  /// Well formed, but an object has two members of this name (compared as bytes).
+  case duplicateKey(String)
 }
 
 /// A strict reader of RFC 8259: no comments, no trailing commas, no second value, no byte order
@@ -26,8 +26,9 @@ public enum JSONReader {
   public struct Document: Sendable {
     /// The value. Of a duplicate name both members are present.
     public var value: JSONValue
-    /// Whether any object has two members of the same name.
-    public var hasDuplicateKeys: Bool
+    /// A name that two members of an object have; `nil` if there is none.
+    public var duplicateKey: String?
+    public var hasDuplicateKeys: Bool { duplicateKey != nil }
   }
 
   /// Returns the parsed value.
@@ -49,7 +50,7 @@ public enum JSONReader {
     _ bytes: Span<UInt8>, limits: JSONLimits = .init()
   ) throws(JSONReadError) -> JSONValue {
     let document = try readDocument(bytes, limits: limits)
-    guard !document.hasDuplicateKeys else { throw .duplicateKey }
+    if let name = document.duplicateKey { throw .duplicateKey(name) }
     return document.value
   }
 
@@ -60,7 +61,7 @@ public enum JSONReader {
     do { _ = try UTF8Span(validating: bytes) } catch { throw .invalidUTF8 }
     var grammar = JSONGrammar(depthLimit: limits.depth)
     let value = try grammar.text(bytes)
-    return Document(value: value, hasDuplicateKeys: grammar.hasDuplicateKeys)
+    return Document(value: value, duplicateKey: grammar.duplicateKey)
   }
 
   /// Returns the byte ranges of an array's elements or of an object's member values; empty for any

@@ -101,17 +101,19 @@ public struct JSONObject: Sendable {
 
   mutating func reserveCapacity(_ count: Int) { members.reserveCapacity(count) }
 
-  /// Whether two members have the same name, compared as bytes. Sorts the names of a large object,
-  /// so that a hostile one costs n log n instead of n².
-  var hasDuplicateNames: Bool {
+  /// A name that two members have, compared as bytes; `nil` if there is none. Sorts the names of a
+  /// large object, so that a hostile one costs n log n instead of n².
+  var duplicateName: String? {
     guard members.count > 16 else {
       for (index, member) in members.enumerated() {
-        for earlier in members[..<index] where sameBytes(earlier.name, member.name) { return true }
+        for earlier in members[..<index] where sameBytes(earlier.name, member.name) {
+          return member.name
+        }
       }
-      return false
+      return nil
     }
     let names = members.map(\.name).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-    return zip(names, names.dropFirst()).contains { sameBytes($0, $1) }
+    return zip(names, names.dropFirst()).first { sameBytes($0, $1) }?.0
   }
 }
 

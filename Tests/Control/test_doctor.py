@@ -1,7 +1,9 @@
 """`einlassctl doctor` finds faults of a store, its key, the configuration and the accounts, and names a remedy."""
+import contextlib
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -134,6 +136,19 @@ def test_the_doctor_names_the_remedy_for_a_key_file_and_counts_signed_out_accoun
     for command in (["doctor"], ["store", "check"]):
         code, output, errors = run(*command, *two)
         assert code == 1 and "next: Put the key file back, or name it with --key-file" in output + errors
+
+
+@pytest.mark.parametrize("mark, words, is_wrong", [("refresh", "no refresh", False),
+                                                   ("refresh refused", "refresh refused", True)])
+def test_the_doctor_and_the_list_say_since_when_a_refresh_fails(two, mark, words, is_wrong):
+    code, output, _ = run("accounts", "list", *two)
+    assert code == 0 and words not in output
+    with contextlib.closing(sqlite3.connect(two[3])) as store, store:
+        store.execute("INSERT INTO service_refusal SELECT account, client_id, resource, ?, 1700000000 FROM credential LIMIT 1",
+                      [mark])
+    assert f"{words} since 2023-11-1" in run("accounts", "list", *two)[1]
+    code, output, _ = run("doctor", *two)
+    assert code == is_wrong and f"{words} since 2023-11-1" in output
 
 
 @pytest.mark.parametrize("mode, owner, is_named", [(0o755, None, False), (0o1777, None, False), (0o775, None, True),

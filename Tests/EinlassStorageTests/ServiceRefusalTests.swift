@@ -64,6 +64,30 @@ struct ServiceRefusalTests {
   }
 
   @Test(arguments: Kind.allCases)
+  func `The time of a failed refresh stays beside other refusals until a new credential`(
+    _ kind: Kind
+  ) throws {
+    let test = try Case(kind)
+    let id = try test.store.add(.example(), .usual).account.id
+    let mark = try test.next.changes(nil, .usual).mark
+    try Self.refuse(["refresh"], endsIn: 0, id, in: test.next)
+    try Self.refuse(["refresh refused"], endsIn: 0, at: Self.now + 5, id, in: test.next)
+    #expect(try test.next.changes(mark, .usual).list?.last == .account(id, .health))
+    // Neither ends by the clock, or counts among the sixteen services.
+    let services = (10...25).map { "https://\($0).example" }
+    try Self.refuse(services, at: Self.now + 1000, id, in: test.next)
+    let account = try test.next.account(id)
+    #expect(account.serviceRefusals.count == 18)
+    #expect(account.refreshFailsSince == Self.now && account.hasRefusedRefresh)
+    #expect(
+      account.serviceRefusals.allSatisfy { ($0.refresh == nil) == $0.isActive(at: Self.now + 1000) }
+    )
+    _ = try test.next.saveCredential(id, .oauth1Example("new"))
+    #expect(try test.next.account(id).refreshFailsSince == nil)
+    #expect(try test.next.account(id).hasRefusedRefresh == false)
+  }
+
+  @Test(arguments: Kind.allCases)
   func `A sign-out and a removal take the refusals along`(_ kind: Kind) throws {
     let test = try Case(kind)
     for (name, leaves) in [

@@ -87,6 +87,8 @@ def judge_error(error):
     data = error["data"]
     assert (error["code"], data["reason"]) in ERRORS
     assert bool(data["next"]) != data.get("final", False), data
+    # A person who is told to try again later must have a chance.
+    assert data["retryable"] or "try again later" not in error["message"].lower(), error["message"]
     own = set(data) & set(OWN_DATA)
     assert own <= set(ERRORS[error["code"], data["reason"]]), (data["reason"], own)
 
@@ -117,12 +119,12 @@ def request_of(data):
 class Session:
     """An einlass process. Each line of its output is checked."""
 
-    def __init__(self, *options, store="memory", descriptors=(), before=()):
-        """`before` is a command that runs einlass in its place."""
+    def __init__(self, *options, store="memory", descriptors=(), before=(), log=subprocess.DEVNULL):
+        """`before` is a command that runs einlass in its place, `log` a file for its standard error."""
         if store != "memory":
             store = place(store)
         self.process = subprocess.Popen([*before, EINLASS, "--store", store, *options], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, pass_fds=descriptors)
+                                        stdout=subprocess.PIPE, stderr=log, text=True, pass_fds=descriptors)
         self.asked, self.answered, self.notified = {}, set(), set()
         self.notifications, self.faults = [], []
         self.lines = queue.Queue()

@@ -166,9 +166,11 @@ public final class ScriptedStore: Sendable {
             state.refuse(settlement.basis, of: id)
           }
           for refusal in settlement.serviceRefusals {
-            state.note(
-              "refuse \(refusal.service.isEmpty ? "no service" : refusal.service) until \(refusal.endsAt - settlement.time)"
-            )
+            if refusal.refresh == nil {
+              state.note(
+                "refuse \(refusal.service.isEmpty ? "no service" : refusal.service) until \(refusal.endsAt - settlement.time)"
+              )
+            }
             state.snapshot.accounts[index].serviceRefusals.append(refusal)
           }
           if var credential = settlement.credential {

@@ -11,8 +11,10 @@ public struct ServiceRefusal: Sendable, Equatable {
   /// The refused credential, among those of its account.
   public var place: AccountStore.Place
   /// The service's origin, with the scheme https for a host alone. Empty for a question to the
-  /// provider about the account: until the end it is not asked again.
+  /// provider about the account: until the end it is not asked again. One of `Refresh` for the
+  /// provider's failure to refresh the credential.
   public var service: String
+  /// For one of `Refresh`, the time of the first failure since the credential was stored.
   public var endsAt: UnixTime
 
   public init(of place: AccountStore.Place, by service: String, endsAt: UnixTime) {
@@ -21,9 +23,24 @@ public struct ServiceRefusal: Sendable, Equatable {
     self.endsAt = endsAt
   }
 
+  /// The marks of a credential whose refreshes fail. They go when the credential is replaced.
+  public enum Refresh: String, CaseIterable, Sendable {
+    /// A refresh has failed.
+    case failed = "refresh"
+    /// The provider has refused a refresh for good.
+    case refused = "refresh refused"
+
+    func mark(of place: AccountStore.Place, since time: UnixTime) -> ServiceRefusal {
+      ServiceRefusal(of: place, by: rawValue, endsAt: time)
+    }
+  }
+
+  /// The mark; `nil` for the refusal of a service.
+  public var refresh: Refresh? { Refresh(rawValue: service) }
+
   /// Whether the refusal holds now. One with a later end than any new one is of a wrong clock.
   public func isActive(at now: UnixTime) -> Bool {
-    endsAt > now && endsAt <= Self.latestEnd(at: now)
+    refresh == nil && endsAt > now && endsAt <= Self.latestEnd(at: now)
   }
 
   /// The end of a new refusal by a machine whose clock is a minute ahead.
@@ -34,4 +51,14 @@ public struct ServiceRefusal: Sendable, Equatable {
     let isHostAlone = !address.utf8.contains(UInt8(ascii: "/"))
     return try? WebAddress.parse(isHostAlone ? "https://\(address)" : address).origin
   }
+}
+
+extension Account {
+  /// The time of the first failed refresh since the credential was stored; `nil` if none has failed.
+  public var refreshFailsSince: UnixTime? {
+    serviceRefusals.filter { $0.refresh != nil }.map(\.endsAt).min()
+  }
+
+  /// Whether the provider has refused a refresh for good, so that only a sign-in is sure to help.
+  public var hasRefusedRefresh: Bool { serviceRefusals.contains { $0.refresh == .refused } }
 }

@@ -155,7 +155,7 @@ struct SignOut {
       } catch {
         // Some providers revoke the access token together with the refresh token and then report it
         // as invalid.
-        if isRefreshTokenRevoked, error.problem.serverError?.code == "invalid_token" {
+        if isRefreshTokenRevoked, error.problem.serverError?.oauthCode == .invalidToken {
           revocation.revoked.append(what)
           continue
         }

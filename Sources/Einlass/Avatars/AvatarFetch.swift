@@ -46,7 +46,8 @@ extension Einlass {
   private func avatar(in response: HTTPResponse, of host: String) throws(Problem) -> Avatar {
     guard response.status == 200 else {
       throw Problem(
-        .providerFailure, "\(host) did not give the picture.", advice: .tryLater,
+        .providerFailure, "\(host) did not give the picture.",
+        isRetryable: response.status >= 500 || response.status == 429,
         serverError: .init(status: response.status))
     }
     guard let format = AvatarFormat(of: response.body) else {

@@ -48,9 +48,16 @@ struct ErrorRules: Sendable, Equatable {
     shapes: [
       ErrorShape(.json(code: "/error", subcode: nil, type: nil, text: "/error_description")),
       ErrorShape(.json(code: "/error", subcode: nil, type: nil, text: nil)),
-    ],
+    ] + ErrorShape.usual,
     rules: [
-      ErrorRule(.relogin, step: .renew, codes: ["invalid_grant"]),
+      ErrorRule(
+        .relogin, step: .renew,
+        codes: [
+          "invalid_grant",
+          // Only the person can go on. OpenID Connect Core 1.0 section 3.1.2.6.
+          "interaction_required", "login_required", "consent_required",
+          "account_selection_required",
+        ]),
       ErrorRule(.misconfigured, codes: ["invalid_client", "unauthorized_client"]),
       ErrorRule(.retryLater, codes: ["temporarily_unavailable", "server_error"]),
     ])
@@ -120,6 +127,10 @@ struct ErrorRule: Sendable, Equatable {
       }
     }
 
+    /// Whether the outcome says no more than a status of 500 to 599: that a later request may
+    /// succeed.
+    var isPassing: Bool { [.throttled, .retryLater, .pending, .slowDown].contains(self) }
+
     var remedy: Remedy? {
       switch self {
       case .regrant: .regrant
@@ -142,7 +153,9 @@ struct ErrorRule: Sendable, Equatable {
     }
   }
 
-  /// The matching statuses. Without the word: all outside 200…299, and refusals of any status.
+  /// The matching statuses. Without the word: all outside 200…299, and refusals of any status; those
+  /// from 500 on only for an outcome that passes, because a server that fails knows nothing of a
+  /// credential.
   enum Status: Sendable, Equatable {
     case exactly(Int)
     case success
@@ -207,7 +220,9 @@ struct ErrorRule: Sendable, Equatable {
       switch status {
       case .exactly(let status): response.status == status
       case .success: response.isSuccess
-      case .unsuccessful: !response.isSuccess || errorText?.isRefusal == true
+      case .unsuccessful:
+        (!response.isSuccess || errorText?.isRefusal == true)
+          && (response.status < 500 || outcome.isPassing)
       }
     return isStatus && (self.step ?? step) == step
       && (codes.isEmpty || errorText?.code.map(codes.contains) == true)

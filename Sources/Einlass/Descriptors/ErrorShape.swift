@@ -38,6 +38,20 @@ struct ErrorShape: Sendable, Equatable {
 
   init(_ format: Format) { self.format = format }
 
+  /// The shapes beyond those of RFC 6749, after those of a provider's own descriptor: of proxies and
+  /// frameworks before a token endpoint, and of RFC 9457.
+  static let usual = [
+    ("/error/code", "/error/message"), ("/error/type", "/error/message"),
+    ("/error/status", "/error/message"), (nil, "/error/message"),
+    ("/errors/0/errorType", "/errors/0/message"), ("/errors/0/code", "/errors/0/message"),
+    ("/errors/0/code", "/errors/0/detail"), ("/errors/0/error", "/errors/0/error_description"),
+    (nil, "/errors/0/message"), (nil, "/errors/0/detail"), (nil, "/errors/0"),
+    ("/code", "/message"), ("/code", "/detail"), (nil, "/detail"), (nil, "/title"),
+    (nil, "/message"), (nil, "/error_description"),
+  ].map { (code: String?, text: String) in
+    ErrorShape(.json(code: code, subcode: nil, type: nil, text: text))
+  }
+
   init(_ value: JSONValue, at pointer: String, provider: String?) throws(DescriptorReader.Fault) {
     func reader(_ members: [String]) throws(DescriptorReader.Fault) -> DescriptorReader {
       try DescriptorReader(value, at: pointer, provider: provider, members: members + ["anyStatus"])

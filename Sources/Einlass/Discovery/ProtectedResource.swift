@@ -102,8 +102,9 @@ extension Einlass {
   private func metadata(
     of resource: WebAddress, at places: [WebAddress]
   ) async throws(Problem) -> (ResourceMetadata, isInternal: Bool) {
+    var absence: String?
     for place in places {
-      let response = try await effects.send(
+      let response = try await effects.document(
         HTTPRequest(.get, place, responseLimitBytes: ServerMetadata.limitBytes))
       guard response.isSuccess else {
         guard response.status < 500, response.status != 429 else {
@@ -111,15 +112,20 @@ extension Einlass {
             .resource, at: resource,
             "its answer has status \(response.status), try again later", isRetryable: true)
         }
+        absence = absence ?? response.foreignTrait
         continue
       }
       // A server with a page for every path answers with that page where it has no document.
-      guard let document = try? JSONReader.read(response.body) else { continue }
+      guard let document = try? response.json() else {
+        absence = absence ?? response.fault
+        continue
+      }
       do throws(ResourceMetadata.Fault) {
         return (try ResourceMetadata(document, for: resource), response.isFromInternalAddress)
       } catch { throw .undescribed(.resource, at: resource, error.sentence) }
     }
-    throw .undescribed(.resource, at: resource, "there is no such document")
+    throw .undescribed(
+      .resource, at: resource, absence.map { "it \($0)" } ?? "there is no such document")
   }
 
   /// Returns the first server in the catalogue, otherwise the first with valid metadata.

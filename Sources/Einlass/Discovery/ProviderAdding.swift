@@ -64,12 +64,13 @@ extension Einlass {
         path: "/issuer")
     }
     var places = ServerMetadata.addresses(ofIssuer: issuer)[...]
-    var problem = Problem.undescribed(
-      .issuer, at: issuer, "there is no document that names its issuer")
+    var problem: Problem?
+    var absence: String?
     while let place = places.popFirst() {
       let found: ServerMetadata?
-      do throws(Problem) { found = try await metadata(of: text, at: place, issuer, request) } catch
-      {
+      do throws(Problem) {
+        found = try await metadata(of: text, at: place, issuer, request, &absence)
+      } catch {
         guard error.isRetryable, error.reason == .providerFailure else { throw error }
         problem = error
         continue
@@ -80,7 +81,7 @@ extension Einlass {
       }
       // Some servers name an endpoint only in another document.
       while metadata.isIncomplete, let other = places.popFirst() {
-        if let more = try? await self.metadata(of: text, at: other, issuer, request) {
+        if let more = try? await self.metadata(of: text, at: other, issuer, request, &absence) {
           metadata.complete(from: more)
         }
       }
@@ -94,17 +95,23 @@ extension Einlass {
       return NewDescriptor(descriptor: .object(descriptor), ignored: metadata.ignored)
     }
     throw problem
+      ?? .undescribed(
+        .issuer, at: issuer, absence.map { "it \($0)" } ?? "there is no document that names its issuer")
   }
 
   /// Returns the issuer's metadata at an address; `nil` if there is none. Throws a retryable
   /// `providerFailure` if the server cannot answer now.
+  ///
+  /// - Parameter absence: Receives the reason why an answer is no document, as the end of a sentence.
   private func metadata(
-    of text: String, at place: WebAddress, _ issuer: WebAddress, _ request: AddProviderRequest
+    of text: String, at place: WebAddress, _ issuer: WebAddress, _ request: AddProviderRequest,
+    _ absence: inout String?
   ) async throws(Problem) -> ServerMetadata? {
     var question = HTTPRequest(.get, place, responseLimitBytes: ServerMetadata.limitBytes)
     question.needsPublicAddress = request.isPublicOnly == true
-    let response = try await effects.send(question)
+    let response = try await effects.document(question)
     guard response.isSuccess else {
+      absence = absence ?? response.foreignTrait
       guard response.status < 500, response.status != 429 else {
         throw .undescribed(
           .issuer, at: issuer, "its answer has status \(response.status), try again later",
@@ -113,7 +120,10 @@ extension Einlass {
       return nil
     }
     // A server with a page for every path answers with that page where it has no document.
-    guard let document = try? JSONReader.read(response.body) else { return nil }
+    guard let document = try? response.json() else {
+      absence = absence ?? response.fault
+      return nil
+    }
     do throws(ServerMetadata.Fault) {
       return try ServerMetadata(document, issuer: text)
     } catch {

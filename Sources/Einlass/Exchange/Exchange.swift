@@ -11,6 +11,8 @@ struct Exchange {
     var object: JSONValue?
     /// Whether the body is a signed text. OpenID Connect Core 1.0 section 5.3.2.
     var isSigned = false
+    /// The reason why it is none, as the end of a sentence.
+    var fault: String?
     /// The cookies after the answer, in libcurl's format; empty if the request asked for none.
     var cookies: [String] = []
     /// The number of cookies that the answer sets.
@@ -58,7 +60,7 @@ struct Exchange {
       let first = try await respond(making(), at: step)
       (request, response) =
         first.wantsAnother ? try await respond(making(), at: step).exchange : first.exchange
-    } catch { throw FlowFailure(error) }
+    } catch { throw FlowFailure(error.passing(at: step)) }
     do { return try answer(response, at: step) } catch {
       // The clock is far off from the server's, so report it as the cause of this rejection.
       guard error.remedy == nil, [400, 401, 403].contains(response.status),
@@ -77,7 +79,10 @@ struct Exchange {
     let request = provider.addressed(request)
     let isProven = [.token, .deviceToken, .renew].contains(step) || request.isBound
     let proof = isProven ? proof : nil
-    let response = try await effects.send(proof?.proving(request, effects: effects) ?? request)
+    let response =
+      step == .keySet
+      ? try await effects.document(request)
+      : try await effects.send(proof?.proving(request, effects: effects) ?? request)
     effects.noteClock(of: response, from: request.address)
     let wantsAnother =
       proof != nil && effects.noteProofNonce(of: response, from: request.address)
@@ -150,23 +155,29 @@ struct Exchange {
   private func name(_ text: String) -> String { hiding(secrets.filter { $0.count >= 8 }, in: text) }
 
   /// Returns the failure for an answer without the expected content.
-  func unusable(_ step: Step, status: Int? = nil, retryAfterSeconds: Int? = nil) -> FlowFailure {
-    FlowFailure(
+  ///
+  /// - Parameter fault: The reason, as the end of a sentence about the answer.
+  func unusable(
+    _ step: Step, _ fault: String? = nil, status: Int? = nil, isRetryable: Bool = false,
+    retryAfterSeconds: Int? = nil
+  ) -> FlowFailure {
+    let isRetryable = isRetryable || status.map { $0 >= 500 || $0 == 429 } ?? false
+    return FlowFailure(
       Problem(
         .providerFailure,
-        "\(provider.name)'s answer to \(step.phrase) is invalid.", advice: .tryLater,
-        isRetryable: status.map { $0 >= 500 || $0 == 429 } ?? false,
-        retryAfterSeconds: retryAfterSeconds,
+        "\(provider.name)'s answer to \(step.phrase) \(fault ?? "is invalid").",
+        isRetryable: isRetryable, retryAfterSeconds: retryAfterSeconds,
         serverError: status.map { .init(status: $0) }))
   }
 
   private func answer(_ response: HTTPResponse, at step: Step) throws(FlowFailure) -> Answer {
-    let json = try? JSONReader.read(response.body)
+    let json = try? response.json()
     let object = json?.object == nil ? nil : json
     let isLimited = response.status == 429
     if provider.errors.readsBodyFirst && object == nil && !isLimited {
       throw unusable(
-        step, status: response.status,
+        step, response.fault, status: response.status,
+        isRetryable: step.isRepeated && response.foreignTrait != nil,
         retryAfterSeconds: response.isSuccess ? nil : retryAfterSeconds(response))
     }
     let errorText = provider.errors.shapes.lazy
@@ -174,15 +185,24 @@ struct Exchange {
     let rule = provider.errors.rule(for: response, errorText, at: step, remaining: remaining)
     // Status 429 outweighs every error code of the body, except while a device code is polled (RFC
     // 8628 section 3.5).
+    let state = step == .deviceToken ? DeviceState(errorText, status: response.status) : nil
     if isLimited, rule?.outcome.deviceState == nil {
-      throw FlowFailure(throttled(problem(response, errorText, at: step), response))
+      var failure = FlowFailure(throttled(problem(response, errorText, at: step), response))
+      failure.deviceState = state
+      throw failure
     }
     if let rule { throw failure(rule, response, errorText, at: step) }
     guard response.isSuccess, errorText?.isRefusal != true else {
-      throw refusal(response, errorText, at: step)
+      var failure = refusal(response, errorText, at: step)
+      failure.deviceState = state
+      throw failure
+    }
+    let fault = object == nil ? response.fault : nil
+    if step.isRepeated, fault != nil, response.foreignTrait != nil {
+      throw unusable(step, fault, isRetryable: true)
     }
     return Answer(
-      body: response.body, object: object, isSigned: response.isSigned,
+      body: response.body, object: object, isSigned: response.isSigned, fault: fault,
       cookies: response.cookies,
       setCookieCount: response.headers.count { $0.name == "set-cookie" })
   }
@@ -194,6 +214,10 @@ struct Exchange {
     var failure = FlowFailure(
       problem(response, errorText, at: step), refusesCredential: true)
     failure.problem.advice = rule.advice
+    failure.problem.isRetryable =
+      rule.outcome == .retryLater
+      || rule.outcome == .failed && rule.advice == nil && !rule.suggestsRelogin
+        && response.status >= 500
     switch rule.outcome {
     case .regrant, .renew: failure.remedy = rule.outcome.remedy
     case .banned:
@@ -212,9 +236,7 @@ struct Exchange {
       failure.problem.hint = .relogin(provider)
       failure.health = .reloginNeeded
     case .throttled: failure = FlowFailure(throttled(failure.problem, response))
-    case .retryLater:
-      failure.problem.isRetryable = true
-      failure.refusesCredential = false
+    case .retryLater: failure.refusesCredential = false
     case .refused:
       failure.problem.reason = .accountStoreFailure
       failure.problem.detail = Problem.StoreDetail.refused.rawValue
@@ -250,7 +272,10 @@ struct Exchange {
     if response.status == 503, problem.retryAfterSeconds != nil {
       return FlowFailure(throttled(problem, response))
     }
-    problem.isRetryable = response.status >= 500
+    if let trait = response.foreignTrait, !problem.isRetryable {
+      problem.message = unusable(step, trait, isRetryable: step.isRepeated).problem.message
+      problem.isRetryable = step.isRepeated
+    }
     // The remedy was already tried once, so treat this as a rejected credential.
     let spent = provider.errors.rule(
       for: response, errorText, at: step, remaining: [.regrant, .renew])
@@ -275,6 +300,7 @@ struct Exchange {
     Problem(
       .providerFailure,
       "\(provider.name) refused \(step.phrase) with status \(response.status).",
+      isRetryable: response.status >= 500,
       retryAfterSeconds: [429, 503].contains(response.status) ? retryAfterSeconds(response) : nil,
       serverError: Problem.ServerError(response, errorText, hiding: secrets))
   }
@@ -286,6 +312,11 @@ struct Exchange {
 }
 
 extension Step {
+  /// Whether einlass repeats the request by itself. Then an answer by another server, or one without
+  /// a trusted certificate, does not end the attempts, because a network that wants a sign-in of its
+  /// own may stand in the way.
+  fileprivate var isRepeated: Bool { self == .renew || self == .deviceToken }
+
   /// The request as a noun phrase, for error messages.
   fileprivate var phrase: String {
     switch self {
@@ -306,5 +337,17 @@ extension Step {
     case .antiForgery: "the request for its token against forged requests"
     case .sessionCheck: "the check of the session"
     }
+  }
+}
+
+extension Problem {
+  /// Returns the problem of a request without an answer. It is retryable for a certificate that is
+  /// not trusted, if the step is repeated.
+  fileprivate func passing(at step: Step) -> Problem {
+    var problem = self
+    if step.isRepeated, let networkCode, (-1204 ... -1200).contains(networkCode) {
+      problem.isRetryable = true
+    }
+    return problem
   }
 }

@@ -80,7 +80,9 @@ extension Exchange {
   private func fetchKeys(_ address: WebAddress) async throws(FlowFailure) -> JSONWebKeySet {
     let answer = try await send(
       HTTPRequest(.get, address, responseLimitBytes: Self.keySetLimitBytes), at: .keySet)
-    guard let keys = answer.object.flatMap({ JSONWebKeySet($0) }) else { throw unusable(.keySet) }
+    guard let keys = answer.object.flatMap({ JSONWebKeySet($0) }) else {
+      throw unusable(.keySet, answer.fault)
+    }
     return keys
   }
 }

@@ -29,7 +29,7 @@ extension Effects {
     let error =
       response.header("www-authenticate").flatMap(Challenge.parse)?
       .first { $0.scheme == "dpop" }?["error"]
-      ?? (try? JSONReader.read(response.body))?["error"]?.string
+      ?? (try? response.json())?["error"]?.string
     return [400, 401].contains(response.status) && error == "use_dpop_nonce"
   }
 }

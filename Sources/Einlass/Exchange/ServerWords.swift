@@ -21,6 +21,7 @@ extension Problem.ServerError {
       text: (errorText.map(\.text) ?? plainText(response.body)).flatMap {
         shown($0, limitBytes: 200)
       })
+    oauthCode = errorText?.code?.string.flatMap(OAuthCode.init)
   }
 }
 

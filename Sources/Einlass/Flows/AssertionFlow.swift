@@ -102,7 +102,7 @@ extension Exchange {
     do throws(FlowFailure) {
       answer = try await ask(endpoint, endpoint.request, grant, by: registration, at: step)
     } catch {
-      if error.problem.serverError?.code == "invalid_grant" {
+      if error.problem.serverError?.oauthCode == .invalidGrant {
         effects.memory.spentAssertions.write(endpoint.digest(of: assertion.text), false)
       }
       throw error
@@ -116,7 +116,7 @@ extension Exchange {
     guard issued.map({ type in types.contains { sameBytes($0, type) } }) ?? true,
       let token = TokenResponse.credential(
         in: object, scopes: scopes, now: effects.now(), proof: proof)
-    else { throw unusable(step) }
+    else { throw unusable(step, answer.fault(in: object, isBound: proof != nil)) }
     for secret in [token.accessToken, token.refreshToken, token.idToken].compactMap(\.self) {
       hide(secret)
     }

@@ -44,7 +44,9 @@ extension Exchange {
     guard
       var token = TokenResponse.credential(
         in: endpoint.object(answer), scopes: scopes, now: effects.now(), proof: proof)
-    else { throw unusable(step) }
+    else {
+      throw unusable(step, answer.fault(in: endpoint.object(answer), isBound: proof != nil))
+    }
     hide(token.accessToken)
     try requireAudience(of: token, resource, at: endpoint)
     (token.refreshToken, token.idToken) = (nil, nil)

@@ -20,7 +20,9 @@ func deviceCode(
     granted.object, descriptor.answer, from: descriptor.deviceAuthorization.address,
     now: flow.effects.now())
   guard let device = given else {
-    throw exchange.unusable(.deviceAuthorization)
+    throw exchange.unusable(
+      .deviceAuthorization,
+      granted.fault ?? DeviceAuthorization.fault(in: granted.object, descriptor.answer))
   }
   exchange.hide(device.deviceCode)
 
@@ -87,6 +89,8 @@ extension InteractiveFlow {
           device: device, at: .deviceToken)
         // Some providers report an error with a success status.
         guard let error = answer.object?["error"]?.string else { return answer }
+        // Compared before secrets are cut out, because a short device code may be a part of it.
+        state = DeviceState(rawValue: error)
         let shown = exchange.shown(cleaned(error, limitBytes: 16 << 10))
         said = Problem.ServerError(code: cleaned(shown, limitBytes: 64))
       } catch {
@@ -94,7 +98,7 @@ extension InteractiveFlow {
         said = problem?.serverError
         state = error.deviceState
       }
-      switch state ?? said?.code.flatMap(DeviceState.init) {
+      switch state {
       case .pending: continue
       case .slowDown: interval += 5
       case .denied: throw .accessDenied(provider, said)
@@ -116,6 +120,16 @@ enum DeviceState: String, Sendable {
   case slowDown = "slow_down"
   case denied = "access_denied"
   case expired = "expired_token"
+
+  /// The state in a refusal; `nil` for any other error. Some servers name it in their text. A server
+  /// that fails cannot end the polling.
+  init?(_ errorText: ProviderErrorText?, status: Int) {
+    let words = [errorText?.code?.string, errorText?.text].compactMap(\.self)
+    guard let state = words.compactMap(DeviceState.init).first,
+      status < 500 || state == .pending || state == .slowDown
+    else { return nil }
+    self = state
+  }
 }
 
 /// The answer to a device authorization request. RFC 8628 section 3.2.
@@ -156,6 +170,22 @@ struct DeviceAuthorization {
     expiresAt = now + lifetimeSeconds
     let interval = answer?["interval"].flatMap { TokenResponse.seconds($0, atLeast: 0) }
     intervalSeconds = min(max(interval ?? 5, 1), 300)
+  }
+
+  /// Returns the reason why an answer is unusable, as the end of a sentence; `nil` if it has every
+  /// member.
+  static func fault(
+    in answer: JSONValue?, _ descriptor: FlowDescriptor.DeviceCode.Answer = .init()
+  ) -> String? {
+    func lacks(_ pointers: [String]) -> Bool {
+      !pointers.contains { answer?.at(pointer: $0)?.string != nil }
+    }
+    if lacks(descriptor.code) { return "lacks device_code" }
+    if lacks(["/user_code"]) { return "lacks user_code" }
+    if lacks(descriptor.page) { return "lacks verification_uri" }
+    guard let lifetime = answer?["expires_in"] else { return "lacks expires_in" }
+    guard TokenResponse.seconds(lifetime) == nil else { return nil }
+    return "is invalid: expires_in is \(lifetime.int64.map { "\($0)" } ?? "no number of seconds")"
   }
 
   var prompt: Prompt {

@@ -64,7 +64,9 @@ struct InteractiveFlow {
     let object = endpoint.object(answer)
     let token = TokenResponse.credential(
       in: object, scopes: scopes(endpoint), now: effects.now(), proof: proof)
-    guard var token else { throw exchange.unusable(.token) }
+    guard var token else {
+      throw exchange.unusable(.token, answer.fault(in: object, isBound: proof != nil))
+    }
     for secret in [token.accessToken, token.refreshToken, token.idToken].compactMap(\.self) {
       exchange.hide(secret)
     }

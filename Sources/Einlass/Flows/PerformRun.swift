@@ -118,12 +118,14 @@ struct PerformRun {
     var problem = Problem.reloginNeeded(provider, flow.account)
     problem.advice = advice
     let isSession = flow.descriptor.kind == .passwordSession
+    func isKept(after why: Problem) -> Bool {
+      flow.descriptor.tokens != nil && flow.keepsToken(after: why) && flow.secondsLeft > 0
+        && request.minValiditySeconds == nil
+    }
     switch try await flow.renewal(storedIn: store, under: lease) {
     case .renewed(let credential): return credential
     // The renewal failed, but the token is valid for some more time.
-    case .failed(let why)
-    where flow.descriptor.tokens != nil && flow.keepsToken(after: why) && flow.secondsLeft > 0
-      && request.minValiditySeconds == nil:
+    case .failed(let why) where isKept(after: why), .rejected(let why) where isKept(after: why):
       return nil
     // The errors of a token endpoint and of a login already name the next step.
     case .rejected(let why) where flow.descriptor.tokens != nil || isSession,

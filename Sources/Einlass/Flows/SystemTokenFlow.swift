@@ -94,7 +94,9 @@ extension StoredCredentialFlow {
     let answer = try await exchange.send(recipe.filled(values).request, at: step)
     let credential = TokenResponse.credential(
       in: answer.object, scopes: scopes, now: effects.now())
-    guard let credential else { throw exchange.unusable(step) }
+    guard let credential else {
+      throw exchange.unusable(step, answer.fault(in: answer.object, isBound: false))
+    }
     return credential
   }
 }

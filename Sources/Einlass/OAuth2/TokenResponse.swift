@@ -13,8 +13,7 @@ enum TokenResponse {
     in answer: JSONValue?, scopes: [String], now: UnixTime, proof: ProofOfPossession? = nil
   ) -> OAuth2Credential? {
     guard let answer, let token = answer["access_token"]?.string, isToken(token) else { return nil }
-    let type = answer["token_type"]?.present.map { $0.string?.lowercased() }
-    guard proof == nil ? type ?? "bearer" == "bearer" : type == "dpop" else { return nil }
+    guard isType(of: answer, bound: proof != nil) else { return nil }
     let granted =
       answer["scope"]?.string?.split(whereSeparator: { " ,".contains($0) }).map(String.init)
       ?? answer["scope"]?.array?.compactMap(\.string)
@@ -24,6 +23,24 @@ enum TokenResponse {
       expiresAt: answer["expires_in"].flatMap { seconds($0) }.map { now + $0 },
       refreshToken: secret(answer["refresh_token"]), idToken: secret(answer["id_token"]),
       proofKey: proof?.key.pkcs8)
+  }
+
+  /// Returns the reason why an answer is unusable, as the end of a sentence.
+  static func fault(in answer: JSONValue?, isBound: Bool) -> String {
+    guard let token = answer?["access_token"]?.string else { return "lacks access_token" }
+    guard isToken(token) else { return "is invalid: access_token cannot be sent" }
+    guard let answer, !isType(of: answer, bound: isBound) else { return "is invalid" }
+    let type = answer["token_type"]?.present.map { $0.string.flatMap(shownName) ?? "no known one" }
+    return "is invalid: token_type is \(type ?? "missing") and not \(isBound ? "DPoP" : "Bearer")"
+  }
+
+  /// Whether the type of the token is the expected one; `Bearer` if the answer names none. Blanks
+  /// around it do not count.
+  private static func isType(of answer: JSONValue, bound isBound: Bool) -> Bool {
+    let type = answer["token_type"]?.present.map {
+      $0.string?.lowercased().split(separator: " ").joined(separator: " ")
+    }
+    return isBound ? type == "dpop" : ["", "bearer"].contains(type ?? "")
   }
 
   /// Whether a text can be sent in a header: visible ASCII, at least one character. RFC 6749
@@ -50,5 +67,14 @@ enum TokenResponse {
       return nil
     }
     return Int64(seconds)
+  }
+}
+
+extension Exchange.Answer {
+  /// Returns the reason why the answer holds no usable token, as the end of a sentence.
+  ///
+  /// - Parameter object: The answer as the token endpoint's format has it.
+  func fault(in object: JSONValue?, isBound: Bool) -> String {
+    object == nil ? fault ?? "is invalid" : TokenResponse.fault(in: object, isBound: isBound)
   }
 }

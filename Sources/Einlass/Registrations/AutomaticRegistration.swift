@@ -66,7 +66,7 @@ struct AutomaticRegistration {
       let others = grantTypes.filter { $0 != Self.deviceGrant }
       if others != grantTypes { response = try await self.response(to: offer, redirect, others) }
     }
-    let json = try? JSONReader.read(response.body)
+    let json = try? response.json()
     guard response.isSuccess else { throw refusal(response, json) }
     let registration: ClientRegistration
     let expiresAt: UnixTime?
@@ -238,7 +238,7 @@ extension Problem {
 
   /// Whether the provider itself reports the client as unknown. `unauthorized_client` does not
   /// count, because the provider knows such a client. RFC 6749 section 5.2.
-  var isAboutUnknownClient: Bool { serverError?.code == "invalid_client" }
+  var isAboutUnknownClient: Bool { serverError?.oauthCode == .invalidClient }
 }
 
 extension AccountStore {

@@ -29,7 +29,7 @@ public enum ClientMetadata {
   ) -> String? {
     guard !(300..<400).contains(response.status) else { return "its address redirects" }
     guard response.isSuccess else { return "its answer has status \(response.status)" }
-    guard let document = try? JSONReader.read(response.body), document.object != nil else {
+    guard let document = try? response.json(), document.object != nil else {
       return "it is not a JSON object"
     }
     guard let id = document["client_id"]?.string, sameBytes(id, address) else {

@@ -21,23 +21,53 @@ extension StoredCredentialFlow {
     try await pause(before: begun, in: store)
     return try await effects.finishing { () throws(Problem) in
       defer { lease.keepAlive() }
-      if case .passwordSession(let descriptor) = descriptor {
-        return try await sessionRenewal(descriptor, in: store)
+      let renewal: Renewal
+      do throws(Problem) { renewal = try await attempt(begun, storedIn: store) } catch {
+        if error.reason != .cancelled { effects.noteFailedRefresh(account, error) }
+        throw error
       }
-      store.begunRenewals.begin(begun)
-      defer { store.begunRenewals.end(begun) }
-      let token: OAuth2Credential
-      do throws(FlowFailure) {
-        token = try await answeredToken()
-      } catch {
-        return try refusal(error, in: store)
+      switch renewal {
+      case .renewed: break
+      case .rejected(let problem), .failed(let problem): noteFailure(problem, in: store)
       }
-      guard Credential.oauth2(token).isStorable else {
-        return .failed(.credentialTooLarge(provider).about(provider, account.id))
-      }
-      if let problem = try await foreignAudience(of: token, in: store) { return .failed(problem) }
-      return try await save(.oauth2(token), in: store)
+      return renewal
     }
+  }
+
+  private func attempt(
+    _ begun: BegunRenewal, storedIn store: AccountStore
+  ) async throws(Problem) -> Renewal {
+    if case .passwordSession(let descriptor) = descriptor {
+      return try await sessionRenewal(descriptor, in: store)
+    }
+    store.begunRenewals.begin(begun)
+    defer { store.begunRenewals.end(begun) }
+    let token: OAuth2Credential
+    do throws(FlowFailure) {
+      token = try await answeredToken()
+    } catch {
+      return try refusal(error, in: store)
+    }
+    guard Credential.oauth2(token).isStorable else {
+      return .failed(.credentialTooLarge(provider).about(provider, account.id))
+    }
+    if let problem = try await foreignAudience(of: token, in: store) { return .failed(problem) }
+    return try await save(.oauth2(token), in: store)
+  }
+
+  /// Stores the time of the first failure since the credential was stored. An account with a health
+  /// other than `ok` already tells more.
+  private func noteFailure(_ problem: Problem, in store: AccountStore) {
+    effects.noteFailedRefresh(account, problem)
+    let mark: ServiceRefusal.Refresh = problem.detail == Problem.refreshRefused ? .refused : .failed
+    guard let own, let account = try? store.account(account.id), account.health == .ok,
+      !account.serviceRefusals.contains(where: { $0.refresh == mark && $0.place == own.place })
+    else { return }
+    var settlement = AccountStore.Settlement(basis: [own])
+    settlement.time = effects.now()
+    settlement.serviceRefusals = [mark.mark(of: own.place, since: settlement.time)]
+    // The failure of the store must not hide that of the refresh.
+    _ = try? store.settle(account.id, settlement)
   }
 
   /// Waits for at least a second before another process's renewal is repeated. The request of a
@@ -114,10 +144,11 @@ extension StoredCredentialFlow {
   }
 
   /// Whether the stored token serves until its end although its renewal failed with this problem. A
+  /// refusal that does not name the refresh token says nothing about the access token either. A
   /// token that renews itself is renewed long before its end, and an assertion is no part of a
   /// token, so only `reloginNeeded` makes these useless.
   func keepsToken(after problem: Problem) -> Bool {
-    problem.isRetryable
+    problem.isRetryable || problem.detail == Problem.refreshRefused
       || problem.reason != .reloginNeeded
         && (descriptor.tokens?.refresh?.usesAccessToken == true || own?.assertionSource != nil)
   }
@@ -151,7 +182,7 @@ extension StoredCredentialFlow {
           return try await token(refreshing: former, by: refresh, at: endpoint).keeping(own)
         } catch {
           // A dead refresh token is dropped, because the assertion brings another.
-          guard error.health == .reloginNeeded else { throw error }
+          guard error.health == .reloginNeeded || error.isFinalRefusal else { throw error }
         }
       }
       return try await retradedToken(for: former, at: endpoint)
@@ -182,7 +213,10 @@ extension StoredCredentialFlow {
     let token = TokenResponse.credential(
       in: descriptor.object(answer), scopes: former.scopes, now: effects.now(),
       proof: exchange.proof)
-    guard var token else { throw exchange.unusable(.renew) }
+    guard var token else {
+      throw exchange.unusable(
+        .renew, answer.fault(in: descriptor.object(answer), isBound: exchange.proof != nil))
+    }
     for secret in [token.accessToken, token.refreshToken, token.idToken].compactMap(\.self) {
       exchange.hide(secret)
     }
@@ -240,6 +274,9 @@ extension StoredCredentialFlow {
     if failure.isWordless {
       return .failed(.refusedWithoutAWord(provider, account, failure.problem.serverError))
     }
+    if failure.isFinalRefusal, descriptor.tokens != nil, !descriptor.kind.isSilent {
+      return .rejected(.renewalRefused(provider, account, failure.problem.serverError))
+    }
     let isOAuthError = failure.problem.serverError?.code != nil && !failure.problem.isRetryable
     guard isOAuthError else { return .failed(failure.problem.about(provider, account.id)) }
     if let health = failure.health,
@@ -263,6 +300,17 @@ extension StoredCredentialFlow {
       return .failed(.reloginNeeded(provider, account))
     }
     return .renewed(stored.credential)
+  }
+}
+
+extension FlowFailure {
+  /// Whether the provider has refused a renewal for good without saying that the refresh token is
+  /// dead. Many providers have a code of their own for that.
+  fileprivate var isFinalRefusal: Bool {
+    remedy == nil && health == nil && !problem.isRetryable && problem.reason == .providerFailure
+      && problem.advice == nil
+      && problem.serverError?.status.map((400..<500).contains) == true
+      && problem.serverError?.oauthCode?.isAboutRequest != true
   }
 }
 

@@ -233,7 +233,20 @@ struct Doctor: ServerCommand {
         return Finding(
           account.title, .wrong, account.state.text,
           step.map { NextStep($0, account: account.title) })
-      } + accounts.flatMap(Self.refusals) + (try strays(accounts, console))
+      } + accounts.flatMap(Self.failures) + accounts.flatMap(Self.refusals)
+      + (try strays(accounts, console))
+  }
+
+  /// Returns the failing refreshes of an account that is well otherwise.
+  private static func failures(of account: Account) -> [Finding] {
+    guard account.json["health"]?.string == "ok", account.json["refreshFailsSince"] != nil else {
+      return []
+    }
+    return [
+      Finding(
+        account.title, .notable, account.state.text,
+        NextStep("To try again, and learn why:", "token", account.title, "--refresh"))
+    ]
   }
 
   /// Returns the refused credentials of an account that is well otherwise.

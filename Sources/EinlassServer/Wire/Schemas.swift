@@ -155,7 +155,12 @@ let components: [String: Schema] = [
       .optional("subject", .string(maxBytes: 2048), "The provider's stable id of the person."),
       .optional("email", .string(maxBytes: 2048), "Not verified."),
       .optional("avatar", .string(maxBytes: 8192), "The address of a picture."),
-      .required("health", Schema(Account.Health.self), "The state last reported by the provider."),
+      .required(
+        "health", .oneOf(Account.Health.allCases.map(\.rawValue) + [Account.refreshRefused]),
+        "The state last reported by the provider."),
+      .optional(
+        "refreshFailsSince", .unixTime,
+        "The time of the first failed refresh since the credential was stored."),
       .required("signedIn", .boolean, "Whether a credential is stored."),
       .required("preferred", .boolean, "Whether this application prefers it."),
       .optional(

@@ -3,6 +3,15 @@ internal import EinlassJSON
 
 // The only conversions between domain types and the wire.
 
+extension Account {
+  /// The provider's last answer, with a word for a refresh that it has refused.
+  fileprivate var wireHealth: String {
+    health == .ok && hasRefusedRefresh ? Self.refreshRefused : health.rawValue
+  }
+
+  static let refreshRefused = "refreshRefused"
+}
+
 extension JSONValue {
   /// Makes the `Account` of the protocol for this application.
   init(_ account: Account, for application: String) {
@@ -15,7 +24,8 @@ extension JSONValue {
         "subject": account.subject.map(JSONValue.string),
         "email": account.email.map(JSONValue.string),
         "avatar": account.avatar.map(JSONValue.string),
-        "health": .string(account.health.rawValue),
+        "health": .string(account.wireHealth),
+        "refreshFailsSince": account.refreshFailsSince.map { JSONValue($0) },
         "signedIn": .bool(account.isSignedIn),
         "preferred": .bool(account.preferredBy.contains { sameBytes($0, application) }),
         "scopes": account.scopes.isEmpty ? nil : JSONValue(account.scopes),

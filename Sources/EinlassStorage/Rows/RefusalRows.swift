@@ -17,13 +17,13 @@ extension Database {
   }
 
   /// Adds a refusal or replaces the one by the same service. Removes those of all accounts that have
-  /// ended.
+  /// ended, except the marks of `ServiceRefusal.Refresh`.
   func put(
     _ refusal: ServiceRefusal, of account: Account.ID, at now: UnixTime
   ) throws(Problem) {
     try run(
-      "DELETE FROM service_refusal WHERE ends_at <= ?1 OR ends_at > ?2", .integer(now),
-      .integer(ServiceRefusal.latestEnd(at: now)))
+      "DELETE FROM service_refusal WHERE service NOT LIKE 'refresh%' AND (ends_at <= ?1 OR ends_at > ?2)",
+      .integer(now), .integer(ServiceRefusal.latestEnd(at: now)))
     try run(
       """
       INSERT INTO service_refusal (account, client_id, resource, service, ends_at)
@@ -35,9 +35,10 @@ extension Database {
     try run(
       """
       DELETE FROM service_refusal
-      WHERE account = ?1 AND client_id = ?2 AND resource = ?3 AND service <> '' AND service NOT IN (
+      WHERE account = ?1 AND client_id = ?2 AND resource = ?3 AND service <> '' AND service NOT LIKE 'refresh%'
+        AND service NOT IN (
         SELECT service FROM service_refusal
-        WHERE account = ?1 AND client_id = ?2 AND resource = ?3 AND service <> ''
+        WHERE account = ?1 AND client_id = ?2 AND resource = ?3 AND service <> '' AND service NOT LIKE 'refresh%'
         ORDER BY ends_at DESC, service LIMIT ?4)
       """, .text(account.rawValue), .text(refusal.place.clientID), .text(refusal.place.resource),
       .integer(ServiceRefusal.countLimit))

@@ -316,11 +316,15 @@ private struct Memory {
   private mutating func put(_ refusal: ServiceRefusal, at index: Int, _ now: UnixTime) {
     var all = snapshot.accounts[index].serviceRefusals
     all.removeAll {
-      $0.endsAt <= now || $0.endsAt > ServiceRefusal.latestEnd(at: now)
+      $0.refresh == nil
+        && ($0.endsAt <= now || $0.endsAt > ServiceRefusal.latestEnd(at: now))
         || $0.place == refusal.place && isSame($0.service, refusal.service)
     }
-    let others = all.filter { $0.place == refusal.place && !$0.service.isEmpty }
+    let others = all.filter {
+      $0.place == refusal.place && !$0.service.isEmpty && $0.refresh == nil
+    }
     if others.count == ServiceRefusal.countLimit, !refusal.service.isEmpty,
+      refusal.refresh == nil,
       let oldest = others.min(by: { $0.endsAt < $1.endsAt })
     {
       all.removeAll { $0 == oldest }

@@ -38,7 +38,7 @@ struct HostileAnswersTests {
   private static let texts: [String] = [
     "<!DOCTYPE html><html><body>Sign in</body></html>", "", " ", "callback(\(token))",
     "\u{feff}<html>", "access_token=MINTED", "[\(token)]", "\(token)\(token)", "\(token);",
-    "\u{feff}\(token)",
+    "\u{feff}\u{feff}\(token)",
   ]
 
   /// The token response in UTF-16, with and without a byte order mark.

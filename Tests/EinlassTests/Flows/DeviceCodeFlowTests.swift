@@ -200,6 +200,18 @@ import Testing
     }
   }
 
+  @Test(
+    "An error code is compared before secrets are cut out of it", arguments: [200, 400, 429, 503])
+  func shortDeviceCode(status: Int) async throws {
+    let script = Script(
+      [
+        .json(Self.device.replacing("\"DC\"", with: "\"d\"")),
+        .json(#"{"error":"authorization_pending"}"#, status: status), Self.token,
+      ], answers: [.accept()])
+    _ = try await signIn(script)
+    #expect(script.unusedReplyCount == 0)
+  }
+
   @Test func `An error that repeats the device code does not reveal it`() async throws {
     let script = Script(
       [.json(Self.device), .json(#"{"error":"not DC"}"#)], answers: [.accept()])

@@ -125,14 +125,17 @@ import Testing
   }
 
   @Test(
-    "Only a refused grant requires the person to sign in again",
+    "Only a refused grant marks the account, and any other refusal for good asks for a sign-in too",
     arguments: [
       (
         Script.Reply.json(#"{"error":"invalid_grant"}"#, status: 400), Problem.Reason.reloginNeeded,
         Account.Health.reloginNeeded
       ),
       (.json(#"{"error":"invalid_client"}"#, status: 401), .authenticatorUnconfigured, .ok),
-      (.json(#"{"error":"invalid_request"}"#, status: 400), .providerFailure, .ok),
+      (.json(#"{"error":"invalid_request"}"#, status: 400), .reloginNeeded, .ok),
+      (.json(#"{"error":"interaction_required"}"#, status: 400), .reloginNeeded, .reloginNeeded),
+      (.json(#"{"error":"invalid_grant"}"#, status: 503), .providerFailure, .ok),
+      (.json(#"{"error":"invalid_target"}"#, status: 400), .providerFailure, .ok),
       (.json(#"{"error":"server_error"}"#, status: 500), .providerFailure, .ok),
       (.json(#"{"error":"temporarily_unavailable"}"#, status: 400), .providerFailure, .ok),
       (.text("busy", status: 503), .providerFailure, .ok),
@@ -159,11 +162,12 @@ import Testing
     }
   }
 
-  @Test func `A token with some minutes left is handed out while the provider is down`()
-    async throws
-  {
+  @Test(arguments: [(503, "busy"), (400, #"{"error":"invalid_request"}"#), (200, "<html>")])
+  func `A token with some minutes left is handed out although its refresh fails`(
+    status: Int, body: String
+  ) async throws {
     for isPerform in [false, true] {
-      let script = Script([.text("busy", status: 503)], store: Self.store(endsIn: 300))
+      let script = Script([.text(body, status: status)], store: Self.store(endsIn: 300))
       let engine = try Sample.engine(script)
       let result =
         isPerform

@@ -17,7 +17,7 @@ class AccountAlways(TypedDict):
     account: str
     provider: str
     username: str
-    health: Literal["ok", "reloginNeeded", "banned", "locked"]
+    health: Literal["ok", "reloginNeeded", "banned", "locked", "refreshRefused"]
     signedIn: bool
     preferred: bool
     addedAt: int
@@ -29,6 +29,7 @@ class Account(AccountAlways, total=False):
     email: str
     avatar: str
     scopes: List[str]
+    refreshFailsSince: int
     resources: List[str]
     refusals: List[AccountRefusals]
 

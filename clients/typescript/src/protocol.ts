@@ -28,7 +28,9 @@ export interface Account {
   /** The address of a picture. */
   avatar?: string;
   /** The state last reported by the provider. */
-  health: "ok" | "reloginNeeded" | "banned" | "locked";
+  health: "ok" | "reloginNeeded" | "banned" | "locked" | "refreshRefused";
+  /** The time of the first failed refresh since the credential was stored. */
+  refreshFailsSince?: number;
   /** Whether a credential is stored. */
   signedIn: boolean;
   /** Whether this application prefers it. */
@@ -3127,7 +3129,7 @@ export const nextSteps: Readonly<Record<string, string>> = {
   networkFailure:
     "Check the network connection and the clock, then try again.",
   providerFailure:
-    "See the provider's error; try again later.",
+    "See the provider's error; if it is retryable, try again in some minutes.",
   accountStoreFailure:
     "Correct the problem in the message, then try again.",
   interactionRequired:
