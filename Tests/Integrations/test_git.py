@@ -152,18 +152,33 @@ def test_the_user_name_selects_the_account(house, remote):
     tokens = {name: values(get(house, request(remote, username=name))[1])["password"] for name in ("ada", "grace")}
     assert tokens["ada"] != tokens["grace"]
     assert remote.person(tokens["grace"])["username"] == "grace"
+    assert values(get(house, request(remote, username="GRACE"))[1])["password"] == tokens["grace"]
     code, output, errors = get(house, request(remote, username="nobody"))
     assert code == 1 and output == "" and "There is no GitLab account of this name" in errors
+
+
+@pytest.mark.parametrize("takes", [True, False])
+def test_a_service_may_take_any_user_name(house, remote, takes):
+    """The addresses that Azure's clone button writes have the name of the organization."""
+    house.sign_in("gitlab")
+    house.allow("git", "gitlab")
+    house.do("services", "add", remote.address, "gitlab", "--yes", *(["--username", "*"] if takes else []))
+    code, output, errors = get(house, request(remote, username="org"))
+    assert (code == 0) == takes, errors
+    if takes:
+        answer = values(output)
+        assert answer["username"] == "org" and remote.person(answer["password"])["username"] == "ada"
+        assert values(get(house, request(remote))[1])["username"] == "oauth2"
 
 
 def test_an_older_git_gets_no_refresh_token(house, remote):
     house.sign_in("gitlab")
     house.allow("git", "gitlab")
     kept = list(house.state()["gitlab"]["refreshTokens"])
-    for more in ({}, {"username": "ada"}, {"oauth_refresh_token": "former"}, {"password_expiry_utc": "1"}):
+    for more in ({}, {"username": "ada"}, {"username": ""}, {"oauth_refresh_token": "former"}, {"password_expiry_utc": "1"}):
         code, output, errors = get(house, request(remote, **more))
         assert code == 0 and {"username", "password"} <= set(values(output)) <= {"username", "password", "password_expiry_utc"}, errors
-        assert kept and not any(token in output for token in kept)
+        assert values(output)["username"] and kept and not any(token in output for token in kept)
 
 
 def test_a_newer_git_gets_a_bearer_token_that_no_other_helper_stores(house, remote):

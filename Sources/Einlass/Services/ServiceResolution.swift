@@ -66,11 +66,13 @@ extension Einlass {
     question.account = account
     let preferred = request.folders.account(of: provider, in: request.folder)
     if let name = request.account ?? resolution.service?.account ?? preferred {
-      guard let named = try self.account(named: name, at: provider, patience) else {
-        resolution.explanation.problem = .unknownName(at: provider)
+      let named = try accounts(named: name, at: provider, patience)
+      guard named.count == 1 else {
+        resolution.explanation.problem =
+          named.isEmpty ? .unknownName(at: provider) : .ambiguousName(at: provider)
         return resolution
       }
-      question.account = named.id
+      question.account = named[0].id
     }
     resolution.explanation = try explain(question, asking: kinds, patience: patience)
     if resolution.explanation.problem == nil, let prompt = resolution.explanation.prompts.first {
@@ -148,15 +150,32 @@ extension Einlass {
     return found
   }
 
-  /// Returns the provider's account of this id or user name.
-  private func account(
+  /// Returns the provider's account of this id or user name; without one, those that have the user
+  /// name in other letter case, or the e-mail address.
+  private func accounts(
     named name: String, at provider: Provider, _ patience: AccountStore.Patience
-  ) throws(Problem) -> Account? {
+  ) throws(Problem) -> [Account] {
     try store.read(patience) { reader throws(Problem) in
       if let account = try reader.account(Account.ID(rawValue: name)) {
-        return sameBytes(account.provider, provider.id) ? account : nil
+        return sameBytes(account.provider, provider.id) ? [account] : []
       }
-      return try reader.accounts(of: provider.id, username: name, limit: 1).first
+      let exact = try reader.accounts(of: provider.id, username: name, limit: 1)
+      guard exact.isEmpty else { return exact }
+      let wanted = asciiLowercased(name)
+      var found: [Account] = []
+      var last: Int64 = .min
+      while found.count < 2,
+        case let page = try reader.accounts(of: provider.id, after: last, limit: 100),
+        let end = page.last
+      {
+        found += page.filter { account in
+          [account.username, account.email].contains {
+            $0.map { sameBytes(asciiLowercased($0), wanted) } ?? false
+          }
+        }
+        last = end.position
+      }
+      return found
     }
   }
 }
@@ -218,6 +237,15 @@ extension Problem {
       .unsafeURL,
       "\(provider.name) is not known to serve \(url.origin), so no request to it is signed.",
       detail: "notServed", provider: provider.id, path: "/url")
+  }
+
+  /// Several accounts of the provider have this user name in other letter case, or this address.
+  static func ambiguousName(at provider: Provider) -> Problem {
+    Problem(
+      .unknownAccount,
+      "Several \(provider.name) accounts have this name, apart from letter case, or this e-mail address. Name one by its exact user name or its id.",
+      detail: "ambiguous", provider: provider.id,
+      hint: .init("accounts.list", ["provider": provider.id]))
   }
 
   /// No account of the provider has this id or user name.

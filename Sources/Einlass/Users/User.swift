@@ -161,7 +161,12 @@ public func emailKey(_ email: String) -> String? {
   guard isIdentifier(email), parts.count == 2, parts.allSatisfy({ !$0.isEmpty }),
     !email.unicodeScalars.contains(where: \.properties.isWhitespace)
   else { return nil }
-  let lowered = email.utf8.map {
+  return asciiLowercased(email)
+}
+
+/// Returns a text with the letters of ASCII in lower case.
+func asciiLowercased(_ text: String) -> String {
+  let lowered = text.utf8.map {
     (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0
   }
   return String(decoding: lowered, as: UTF8.self)

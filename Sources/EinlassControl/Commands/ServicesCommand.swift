@@ -62,6 +62,7 @@ struct ServicesAdd: ServerCommand {
         einlassctl services add https://github.com/corp github/work
         einlassctl services add https://git.example.com gitlab --username oauth2
         einlassctl services add imap.example.com google/ada@example.com
+        einlassctl services add https://dev.azure.com microsoft --username '*'
       """)
 
   @Argument(help: "An https address, or a host alone: imap.example.com.")
@@ -70,7 +71,7 @@ struct ServicesAdd: ServerCommand {
   @Argument(help: "A provider, or provider/user name.", completion: .accounts)
   var account: String
 
-  @Option(help: "The user name to send with the token.")
+  @Option(help: "The user name to send with the token; '*' for a service that takes any.")
   var username: String?
 
   @Option(

@@ -10,7 +10,8 @@ package struct GitInput {
   /// The values of `wwwauth[]`: the challenges of the server.
   private(set) var challenges: [String] = []
 
-  package subscript(_ key: String) -> String? { values[key] }
+  /// Returns the value of a key; `nil` for an empty one, which says nothing.
+  package subscript(_ key: String) -> String? { values[key].flatMap { $0.isEmpty ? nil : $0 } }
 
   /// Parses the lines up to a blank line or the end. Refuses NUL, CR and a repeated key, because a
   /// helper and git could read such lines differently.

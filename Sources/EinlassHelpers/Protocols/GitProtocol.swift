@@ -45,7 +45,8 @@ package struct GitProtocol: ProgramProtocol {
       return try client.target(["address": address])
     }
     let resolution = try client.call("services.resolve", ["address": address])
-    return sameBytes(username, resolution["username"]?.string ?? "")
+    let expected = resolution["username"]?.string ?? ""
+    return sameBytes(username, expected) || expected == TokenTarget.anyUsername
       ? try client.target(["address": address])
       : try client.target(["address": address, "account": .string(username)])
   }

@@ -68,6 +68,8 @@ package struct TokenTarget {
   package var provider: String?
   /// The user name that the service wants beside the token.
   package var username: String?
+  /// The user name of a service that takes any.
+  package static let anyUsername = "*"
   /// Whether the service prefers the token as the password of the user name.
   package var isPassword = false
   package var scopes: [String] = []

@@ -39,7 +39,8 @@ extension Client {
     let resolution = try resolution(of: place)
     let provider = resolution["provider"]?.string ?? ""
     var target = TokenTarget(account: resolution["account"]?.string ?? "", provider: provider)
-    target.username = resolution["username"]?.string
+    let username = resolution["username"]?.string
+    target.username = username == TokenTarget.anyUsername ? nil : username
     target.isPassword = resolution["scheme"]?.string == "basic"
     target.scopes = (resolution["scopes"]?.array ?? []).compactMap(\.string)
     target.resource = resolution["resource"]?.string

@@ -50,6 +50,28 @@ import Testing
     #expect(resolution.service == nil)
   }
 
+  @Test(
+    "A name in other letter case and an e-mail address name the only account that has them",
+    arguments: [
+      ("ada", "a_ada"), ("Ada", "a_ada"), ("ADA@EXAMPLE.ORG", "a_ada"),
+      ("ada@example.org", "a_ada"),
+      ("Bob", "a_Bob"), ("bob", "a_bob"), ("BOB", nil), ("team@example.org", nil), ("ad", nil),
+      ("\u{212A}", nil),
+    ] as [(String, String?)])
+  func otherSpellings(name: String, account: String?) throws {
+    var accounts = ["ada", "bob", "Bob", "k"].map { Sample.account($0, "github") }
+    for index in accounts.indices { accounts[index].position = Int64(index) }
+    accounts[0].email = "Ada@example.org"
+    (accounts[1].email, accounts[2].email) = ("team@example.org", "team@example.org")
+    // Another provider's account never counts.
+    accounts.append(Sample.account("AD", "gitlab"))
+    let explanation = try Self.resolve("github.com", account: name, accounts: accounts).explanation
+    #expect(explanation.account?.id.rawValue == account)
+    guard account == nil else { return }
+    #expect(explanation.problem?.reason == .unknownAccount)
+    #expect((explanation.problem?.detail == "ambiguous") == !["ad", "\u{212A}"].contains(name))
+  }
+
   @Test func `A provider alone names the application's usual account`() throws {
     let resolution = try Self.resolve("github")
     #expect(resolution.provider == "github" && resolution.username == nil)
