@@ -255,6 +255,30 @@ def test_an_id_token_is_as_old_as_the_sign_in(directory, tmp_path):
     process.close()
 
 
+def test_a_sign_in_a_link_and_a_new_proof_hand_out_the_credential(directory, tmp_path):
+    tmp_path.chmod(0o700)
+    config = tmp_path / "config.json"
+    config.touch(0o600)
+    config.write_text(json.dumps(directory.config))
+    credential = directory.credential("google", directory.sign_in("google", "ada"))
+    process = Process("kiosk-0", "--config", str(config), "--store", "memory")
+    process.call("users.create", email="grace@example.org", password="difference")
+    tokens = set()
+    for method in ("users.link", "users.reauthenticate", "users.signIn"):
+        answer = process.call(method, provider="google", includeCredential=True)
+        tokens.add(answer["credential"]["token"])
+        assert answer["credential"]["type"] == "oauth2" and "idToken" in answer["credential"], method
+        # The control: nothing is handed out unasked.
+        if method != "users.link":
+            assert "credential" not in process.call(method, provider="google")
+        # A credential from outside has no account.
+        assert process.call(method, provider="google", credential=credential, includeCredential=True) == "invalidParams"
+    assert len(tokens) == 3
+    handed = [entry["method"] for entry in process.call("audit.list")["entries"]]
+    assert {"users.link", "users.reauthenticate", "users.signIn"} <= set(handed)
+    process.close()
+
+
 def random_step(chance, user):
     """Mostly one of the steps that change something for an application with this user. Fresh users and identities
     would otherwise be rare, and most steps would end in `nullUser`."""

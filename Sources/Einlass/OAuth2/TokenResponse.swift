@@ -30,14 +30,14 @@ enum TokenResponse {
     guard let token = answer?["access_token"]?.string else { return "lacks access_token" }
     guard isToken(token) else { return "is invalid: access_token cannot be sent" }
     guard let answer, !isType(of: answer, bound: isBound) else { return "is invalid" }
-    let type = answer["token_type"]?.present.map { $0.string.flatMap(shownName) ?? "no known one" }
+    let type = (answer["token_type"]?.present).map { $0.string.flatMap(shownName) ?? "no known one" }
     return "is invalid: token_type is \(type ?? "missing") and not \(isBound ? "DPoP" : "Bearer")"
   }
 
   /// Whether the type of the token is the expected one; `Bearer` if the answer names none. Blanks
   /// around it do not count.
   private static func isType(of answer: JSONValue, bound isBound: Bool) -> Bool {
-    let type = answer["token_type"]?.present.map {
+    let type = (answer["token_type"]?.present).map {
       $0.string?.lowercased().split(separator: " ").joined(separator: " ")
     }
     return isBound ? type == "dpop" : ["", "bearer"].contains(type ?? "")

@@ -11,23 +11,13 @@ func usersSignIn(_ server: Server) -> Method {
     MethodDescriptor(
       "users.signIn", .interactive,
       "Signs a user in by a provider, an account, a credential or a pending credential. Makes the user if there is none.",
-      params: ProofParams.all + fields(ProofParams.includeCredential),
-      rules: [ProofParams.rule(with: ["account"], handsOut: true)],
-      result: .object(
-        .signedInUser + [
-          .optional("flow", .identifier, "After a sign-in at a provider: the flow's id."),
-          .optional(
-            "credential", .reference("Credential"),
-            "With includeCredential: the application's credential of the account."),
-        ]),
-      reasons: proofReasons + [
-        "accountExistsWithDifferentCredential", "notIssuedToThisClient",
-      ]),
+      params: ProofParams.all,
+      rules: [ProofParams.rule(with: ["account"])],
+      result: .object(.signedInUser + provedResult),
+      reasons: proofReasons + ["accountExistsWithDifferentCredential"]),
     .task { params, call async throws(RPCError) in
-      let includes = params[ProofParams.includeCredential]
-      return try await server.prove(params, call, by: "users.signIn", includesCredential: includes)
-      {
-        proof async throws(Problem) in try await server.users.signIn(proof)
+      try await server.prove(params, call, by: "users.signIn") { proof async throws(Problem) in
+        try await server.users.signIn(proof)
       }
     })
 }
@@ -40,10 +30,7 @@ func usersLink(_ server: Server) -> Method {
       "Links a provider's identity, or a password, to the current user.",
       params: ProofParams.all + fields(ProofParams.email, ProofParams.password, .user),
       rules: [ProofParams.rule(with: ["account", "password"])],
-      result: .object(
-        .signedInUser + [
-          .optional("flow", .identifier, "After a sign-in at a provider: the flow's id.")
-        ]),
+      result: .object(.signedInUser + provedResult),
       reasons: proofReasons + [
         "nullUser", "userNotFound", "providerAlreadyLinked", "credentialAlreadyInUse",
         "emailAlreadyInUse", "invalidEmail", "missingEmail", "weakPassword", "requiresRecentLogin",
@@ -75,10 +62,7 @@ func usersReauthenticate(_ server: Server) -> Method {
       "Proves that the person is the current user, for changes that need a recent sign-in.",
       params: ProofParams.ofPerson + fields(ProofParams.password),
       rules: [ProofParams.rule(with: ["password"])],
-      result: .object(
-        .signedInUser + [
-          .optional("flow", .identifier, "After a sign-in at a provider: the flow's id.")
-        ]),
+      result: .object(.signedInUser + provedResult),
       reasons: proofReasons + [
         "nullUser", "userMismatch", "userNotFound", "noSuchProvider", "requiresRecentLogin",
         "wrongPassword", "tooManyRequests",
@@ -118,13 +102,14 @@ private enum ProofParams {
 
   private static let others =
     fields(.checkedCredential, pendingCredential, .flowKind, .deadlineSeconds) + SignInParams.page
+    + fields(includeCredential)
   static let all = fields(provider, account) + others
   /// The proofs that need the person.
   static let ofPerson = fields(provider) + others
 
   /// Exactly one proof: a provider alone, a provider with a credential, a pending credential, or one
-  /// of these. If the method hands out a credential of an account, one from outside has none.
-  static func rule(with others: [String], handsOut: Bool = false) -> Rule {
+  /// of these. Only the proofs with an account have a credential to hand out.
+  static func rule(with others: [String]) -> Rule {
     let names = ["provider", "credential", "pendingCredential"] + others
     let isLink = others == ["account", "password"]
     func proof(_ required: String...) -> Rule.Choice {
@@ -133,13 +118,13 @@ private enum ProofParams {
         required: required,
         absent: names.filter { !required.contains($0) }
           + (isLink && required != ["password"] ? ["email"] : []),
-        values: handsOut && !hasAccount ? [("includeCredential", [false])] : [])
+        values: hasAccount ? [] : [("includeCredential", [false])])
     }
     return Rule(
       [proof("provider"), proof("provider", "credential"), proof("pendingCredential")]
         + others.map { proof($0) },
       path: "/provider", expected: "the only proof",
-      "The request needs exactly one proof: \((["provider", "pendingCredential"] + others).joined(separator: ", "))."
+      "The request needs exactly one proof: \((["provider", "pendingCredential"] + others).joined(separator: ", ")). With includeCredential it must be an account or a sign-in."
     )
   }
 }
@@ -177,15 +162,16 @@ extension Server {
   /// Runs `body` with the proof in the parameters, after a sign-in at the provider if they name
   /// one, and answers with the user.
   fileprivate func prove(
-    _ params: JSONObject, _ call: Call, by method: String, includesCredential: Bool = false,
+    _ params: JSONObject, _ call: Call, by method: String,
     _ body: @escaping @Sendable (UserProof) async throws(Problem) -> SignedInUser
   ) async throws(RPCError) -> JSONValue {
+    let includesCredential = params[ProofParams.includeCredential]
     if let proof = params.proof(for: self) {
       var account: Account.ID?
       if case .account(let id) = proof { account = id }
       do throws(Problem) {
         return .object(
-          try await answer(body(proof), includesCredential ? account : nil))
+          try await answer(body(proof), includesCredential ? account : nil, by: method))
       } catch { throw RPCError(error) }
     }
     let provider = params[ProofParams.provider] ?? ""
@@ -199,19 +185,19 @@ extension Server {
         throw .unidentified(try catalog.provider(provider))
       }
       let user = try await body(.signedIn(person, profile: signedIn.identity?.profile))
-      return try await answer(user, includesCredential ? signedIn.account.id : nil)
+      return try await answer(user, includesCredential ? signedIn.account.id : nil, by: method)
     }
   }
 
   /// Makes the answer, with the application's credential of an account.
   private func answer(
-    _ user: SignedInUser, _ account: Account.ID?
+    _ user: SignedInUser, _ account: Account.ID?, by method: String
   ) async throws(Problem) -> JSONObject {
     var answer = try json(user)
     guard let account else { return answer }
     let request = credentialRequest(of: account, for: nil)
     answer["credential"] = try await handOut(
-      budgetedEinlass.credential(request), request, by: "users.signIn", .usual)
+      budgetedEinlass.credential(request), request, by: method, .usual)
     return answer
   }
 }
@@ -220,5 +206,13 @@ extension Server {
 private let proofReasons =
   flowReasons + signInReasons + [
     "unknownAccount", "accessNotGranted", "reloginNeeded", "accountBanned", "invalidCredential",
-    "tokenNotSaved", "invalidChoice", "unsafeURL", "bindingMismatch",
+    "tokenNotSaved", "invalidChoice", "unsafeURL", "bindingMismatch", "notIssuedToThisClient",
   ]
+
+/// The members of the result beside the user.
+private let provedResult: [Field] = [
+  .optional("flow", .identifier, "After a sign-in at a provider: the flow's id."),
+  .optional(
+    "credential", .reference("Credential"),
+    "With includeCredential: the application's credential of the account."),
+]

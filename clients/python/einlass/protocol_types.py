@@ -1530,6 +1530,7 @@ class UsersLinkParams(TypedDict, total=False):
     acceptUntrustedCertificates: bool
     trustedPublicKey: str
     caFile: str
+    includeCredential: bool
     email: str
     password: str
     user: str
@@ -1553,6 +1554,7 @@ class UsersLinkResultAlways(TypedDict):
 
 class UsersLinkResult(UsersLinkResultAlways, total=False):
     flow: str
+    credential: Credential
 
 
 class Oauth1UsersReauthenticateParamsCredential(TypedDict):
@@ -1603,6 +1605,7 @@ class UsersReauthenticateParams(TypedDict, total=False):
     acceptUntrustedCertificates: bool
     trustedPublicKey: str
     caFile: str
+    includeCredential: bool
     password: str
 
 
@@ -1624,6 +1627,7 @@ class UsersReauthenticateResultAlways(TypedDict):
 
 class UsersReauthenticateResult(UsersReauthenticateResultAlways, total=False):
     flow: str
+    credential: Credential
 
 
 class UsersCreateParamsAlways(TypedDict):

@@ -2293,6 +2293,8 @@ export interface UsersLinkParams {
   trustedPublicKey?: string;
   /** For passwordSession: the absolute path of a PEM file with the authorities of this server. */
   caFile?: string;
+  /** Whether to return the application's credential of the account too; needs granted access. */
+  includeCredential?: boolean;
   /** With password: its address; the user's when missing. */
   email?: string;
   /** Instead: the user's password. */
@@ -2320,6 +2322,8 @@ export interface UsersLinkResult {
   additionalUserInfo: UsersLinkResultAdditionalUserInfo;
   /** After a sign-in at a provider: the flow's id. */
   flow?: string;
+  /** With includeCredential: the application's credential of the account. */
+  credential?: Credential;
 }
 
 export interface Oauth1UsersReauthenticateParamsCredential {
@@ -2401,6 +2405,8 @@ export interface UsersReauthenticateParams {
   trustedPublicKey?: string;
   /** For passwordSession: the absolute path of a PEM file with the authorities of this server. */
   caFile?: string;
+  /** Whether to return the application's credential of the account too; needs granted access. */
+  includeCredential?: boolean;
   /** Instead: the user's password. */
   password?: string;
 }
@@ -2424,6 +2430,8 @@ export interface UsersReauthenticateResult {
   additionalUserInfo: UsersReauthenticateResultAdditionalUserInfo;
   /** After a sign-in at a provider: the flow's id. */
   flow?: string;
+  /** With includeCredential: the application's credential of the account. */
+  credential?: Credential;
 }
 
 /** Makes a user with an e-mail address and a password, and signs it in. */
