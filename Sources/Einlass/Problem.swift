@@ -82,9 +82,9 @@ public struct Problem: Error, Sendable, Equatable {
   /// The protocol method that solves the problem, with its parameters.
   @Indirect public var hint: Hint?
   /// A command of a shell for the first step. It is shown, and never run.
-  public var command: String?
+  @Indirect public var command: String?
   /// A page of the provider for the first step.
-  public var page: String?
+  @Indirect public var page: String?
   /// For `interactionRequired`: the prompts that were needed.
   public var neededPrompts: [Prompt]
   /// For `interactionRequired` before the first prompt: the kinds that the front end lacks.
@@ -173,7 +173,7 @@ extension Problem {
     public var parameters: [String: String]
     /// The list parameters, such as `scopes`. An empty list is left out.
     public var lists: [String: [String]] = [:]
-    /// Whether to pass `replace: true`, because the existing account is to be overwritten.
+    /// Whether to pass `replace: true`, because what exists is to be overwritten.
     public var replaces: Bool
 
     public init(

@@ -58,7 +58,7 @@ extension Failure {
     case .refused(let refusal):
       let words = refusal.serverErrorText.map { ["   they: \(clean($0))"] } ?? []
       let steps = refusal.nextSteps.map { step($0, options, style) }
-      let sentence = "\(refusal.message) (\(refusal.reason), \(refusal.code))"
+      let sentence = "\(refusal.sentence) (\(refusal.reason), \(refusal.code))"
       return [problem(sentence, style)] + words + steps
     case .unusable(let sentence, let next):
       return [problem(sentence, style)] + (next.map { [step($0, options, style)] } ?? [])
@@ -75,7 +75,7 @@ extension Failure {
       switch self {
       case .refused(let refusal):
         (
-          refusal.message,
+          refusal.sentence,
           refusal.nextSteps.first { !$0.command.isEmpty } ?? refusal.nextSteps.first
         )
       case .unusable(let sentence, let next): (sentence, next)

@@ -28,12 +28,14 @@ extension NextStep {
       (params[name]?.array ?? []).compactMap(\.string).flatMap { [option, $0] }
     }
     switch method {
+    case "auth.perform" where params["confirm"]?.bool == true: return []
     case "accounts.signIn", "auth.perform":
       let id = account ?? params["account"]?.string
       let place = id.map { ["--account", $0] } ?? named("resource", params["provider"]?.string)
       return place.isEmpty ? [] : ["sign-in"] + place + repeated("scopes", "--scope")
     case "accounts.add":
       return ["accounts", "add"] + (params["replace"]?.bool == true ? ["--replace"] : [])
+    case "accounts.export": return ["accounts", "export"] + named("path", "FILE") + ["--replace"]
     case "accounts.list": return ["accounts", "list"]
     case "access.set":
       let wanted = named("application", application) + named("provider", "PROVIDER")
@@ -84,17 +86,22 @@ extension Client {
   ) throws(Failure) -> Refusal {
     var refusal = Refusal(error)
     refusal.account = account?.title
-    guard refusal.proposes("accounts.add"), refusal.reason != "accountStoreFailure",
+    let isOfService = refusal.data["detail"]?.string == "refusedByService"
+    guard isOfService || refusal.proposes("accounts.add"), refusal.reason != "accountStoreFailure",
       try flowKinds(of: provider).contains(where: {
         ["authorizationCode", "deviceCode", "oauth1", "clientCredentials", "passwordSession"]
           .contains($0.string)
       })
     else { return refusal }
     let id = refusal.account ?? refusal.data["account"]?.string
+    let again =
+      isOfService
+      ? "Check that the account may use that service. To try again at once:"
+      : "Sign in to the account again:"
     refusal.ownStep =
       refusal.reason == "noSystemAccount" || id == nil
       ? NextStep("Sign in there:", "sign-in", provider)
-      : NextStep("Sign in again:", "sign-in", "--account", id ?? provider)
+      : NextStep(again, "sign-in", "--account", id ?? provider)
     return refusal
   }
 

@@ -24,3 +24,10 @@ public func isControl(_ scalar: Unicode.Scalar) -> Bool {
   default: false
   }
 }
+
+extension String {
+  /// The text without zero-width joiners, so that names that look the same compare equal.
+  public var withoutJoiners: String {
+    String(UnicodeScalarView(unicodeScalars.filter { !isJoiner($0) }))
+  }
+}

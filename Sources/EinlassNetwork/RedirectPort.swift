@@ -11,7 +11,7 @@ enum RedirectPort {
   private static let attemptsLimit = 20
 
   /// Opens the address. Throws `flowNotSupported`: with the `detail` `Problem.portQueue` if a sign-in
-  /// of another process has the port.
+  /// of another process has the port. Throws `cancelled` when the task is cancelled.
   static func open(
     _ place: RedirectPlace, _ client: CurlClient
   ) async throws(Problem) -> OpenRedirect {
@@ -19,7 +19,7 @@ enum RedirectPort {
     while true {
       do throws(SystemError) { return try RedirectListener.open(place) } catch {
         var found = Holder.otherProgram
-        if error.isAddressInUse { found = await holder(of: place.ports, client) }
+        if error.isAddressInUse { found = try await holder(of: place.ports, client) }
         attemptsLeft -= 1
         switch found {
         case .signIn: throw .takenBySignIn(place)
@@ -32,7 +32,9 @@ enum RedirectPort {
   }
 
   /// Asks each port for a page. A redirect listener has none at this path, but says what it is.
-  private static func holder(of ports: [UInt16], _ client: CurlClient) async -> Holder {
+  private static func holder(
+    of ports: [UInt16], _ client: CurlClient
+  ) async throws(Problem) -> Holder {
     var holder = Holder.nobody
     for port in ports {
       let address = WebAddress(
@@ -43,8 +45,11 @@ enum RedirectPort {
         if answer.header("server") == RedirectConnection.serverName { return .signIn }
         holder = .otherProgram
       } catch {
-        // NSURLErrorCannotConnectToHost.
-        if error.networkCode != -1004 { holder = .otherProgram }
+        guard error.reason != .cancelled else { throw error }
+        // A listener that closes ends its connections, also the one of this request.
+        let isFree = [NetworkCode.cannotConnectToHost, .connectionLost]
+          .contains { $0.rawValue == error.networkCode }
+        if !isFree { holder = .otherProgram }
       }
     }
     return holder

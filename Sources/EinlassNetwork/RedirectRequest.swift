@@ -45,7 +45,7 @@ enum RedirectRequest {
     }
   }
 
-  /// Checks a posted form. OAuth 2.0 Form Post Response Mode, section 2.
+  /// Checks a posted form. OAuth 2.0 Form Post Response Mode.
   private static func form(
     _ head: Head, _ body: ArraySlice<UInt8>, at place: RedirectPlace
   ) -> Verdict {

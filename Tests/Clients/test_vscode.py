@@ -266,7 +266,7 @@ def test_an_account_of_another_program_needs_access(house, host):
     shown = host.choose("Don't allow", title="“Visual Studio Code” wants to use your “GitHub” accounts.")
     assert [item["label"] for item in shown["items"]] == ["Allow", "Don't allow", "Not now"]
     problem = host.press("Ask Again", "error")
-    assert "Sign in and allow it (einlass: Sign In)." in problem["text"] and "einlassctl" not in problem["text"]
+    assert "Forget the earlier answer, to be asked again (einlass: Sign In)." in problem["text"] and "einlassctl" not in problem["text"]
     host.choose("Allow", title="“Visual Studio Code” wants to use your “GitHub” accounts.")
     session = host.answer(call)
     assert owner(house, session["accessToken"]) == "ada"

@@ -104,18 +104,18 @@ import Testing
     }
   }
 
-  /// Behaviours and their network codes, or `nil` for a complete answer with an invalid body. A
-  /// compressed body is passed on undecoded, but a compressed transfer coding is an error.
+  /// Behaviours and their network codes, or `nil` for a complete answer with an invalid body. A body
+  /// with a declared coding is decoded up to the limit, or refused by the name of the coding.
   private static let broken: [(String, Int64?)] =
     [
       ("truncated", -1005), ("truncated-chunk", -1005), ("garbage", -1011), ("nothing", -1011),
-      ("compressed/10000000/transfer", -1016),
+      ("compressed/10000000/declared", -1103), ("compressed/10000000/undeclared", nil),
     ]
     + [
       "body-without-end", "body-until-close", "body-announced", "header-without-end",
       "headers-without-end", "interim-without-end", "trailers-without-end", "bomb-without-end",
     ].map { ($0, -1103) }
-    + ["declared", "undeclared", "br", "zstd", "stacked"].map { ("compressed/10000000/\($0)", nil) }
+    + ["transfer", "br", "zstd", "stacked"].map { ("compressed/10000000/\($0)", -1016) }
 
   @Test func `Endless and broken answers each end in an error, without more memory or a token`()
     async throws

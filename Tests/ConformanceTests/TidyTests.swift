@@ -112,7 +112,7 @@ import Testing
     ("EinlassStorage/SQLite/SQLiteConnection.swift", "limit(SQLITE_LIMIT_VDBE_OP, to: 100_000)"),
     ("EinlassCrypto/ConstantTime.swift", "CRYPTO_memcmp(left, right, left.count)"),
     ("EinlassCrypto/Secret.swift", "CRYPTO_memcmp(left.bytes.baseAddress"),
-    ("Einlass/OAuth2/AuthorizationResponse.swift", "constantTimeEqual(Array(state.utf8)"),
+    ("Einlass/OAuth2/ReturnedParameters.swift", "constantTimeEqual(Array($0.utf8)"),
     ("EinlassCrypto/MessageAuthentication.swift", "constantTimeEqual(hmacSHA256("),
   ])
   func `A precaution that no behaviour shows is in the source`(name: String, text: String) throws {

@@ -96,12 +96,13 @@ def test_an_existing_account_names_the_option_that_replaces_it(two, tmp_path):
     file.write_text(json.dumps(account("ada")))
     file.chmod(0o600)
     code, _, errors = run("accounts", "add", str(file), *two)
-    assert code == 1 and "Pass --replace to overwrite it." in errors
+    assert code == 1 and f"next: Use the stored account, or replace it: einlassctl accounts add --replace {file} " in errors, errors
     file.write_text(json.dumps({"provider": "twitter"}))
     code, _, errors = run("accounts", "add", str(file), *two)
     assert code == 1 and "problem: username is missing; it must be" in errors
     code, _, errors = with_passphrase("accounts", "export", str(file), *two)
-    assert code == 1 and "Only an export is overwritten: pass --replace." in errors
+    assert code == 1 and "exists already, and only an export is overwritten. (" in errors
+    assert f"next: If it is an export, overwrite it: einlassctl accounts export {file} --replace " in errors, errors
 
 
 def test_accounts_that_cannot_be_added_are_named_and_the_others_are_added(two, tmp_path):

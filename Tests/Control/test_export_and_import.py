@@ -22,7 +22,7 @@ def test_accounts_move_by_a_file_and_a_passphrase(two, tmp_path):
     other = ["--einlass", EINLASS, "--store", str(tmp_path / "other/a.db"), "--key-file", str(tmp_path / "otherkey/a.key")]
     add(other, "bob")
     code, _, errors = with_passphrase("accounts", "import", str(file), *other, words="wrong")
-    assert code == 1 and "(accountStoreFailure, 1009)" in errors and "with the passphrase of that file" in errors
+    assert code == 1 and "(accountStoreFailure, 1009)" in errors and "next: Enter the passphrase of the export." in errors
     code, output, errors = with_passphrase("accounts", "import", str(file), *other)
     assert (code, output) == (0, "twitter/bob: already there\ntwitter/ada: added\n"
                               "1 added, 0 replaced, 1 already there, 0 refused.\n"), errors

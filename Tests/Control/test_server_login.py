@@ -112,7 +112,8 @@ def test_plain_http_needs_its_own_option(start):
         assert refused.returncode == 1 and "plain http" in refused.stderr
         with start(*command, "--plain-http") as terminal:
             terminal.wait_for("Password:")
-            assert f"The password goes to {place} by plain http" in terminal.shown
+            assert f"Log in at “{place}” as “alice”." in terminal.shown
+            assert "Others on the way to this server can read the password." in terminal.shown
             terminal.type(ready["password"] + "\r")
             assert terminal.end() == 0
 

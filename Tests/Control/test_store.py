@@ -66,9 +66,10 @@ def test_the_key_may_come_by_a_descriptor(tmp_path):
 
 
 def test_a_program_for_the_key_that_is_not_named_is_named_next(two, tmp_path):
-    step = '"keyCommand": ["/usr/bin/pass", "show", "einlass"]. Its place: einlassctl doctor'
+    step = ('next: Name it in the configuration file, such as "keyCommand": ["/usr/bin/pass", "show", "einlass"].\n'
+            '   next: See the place of that file: einlassctl doctor\n')
     code, _, errors = run("store", "slots", "add", "command", *two)
-    assert code == 1 and "Name it as keyCommand in the configuration file." in errors and step in errors
+    assert code == 1 and "needs a program that prints the key." in errors and step in errors
     (tmp_path / "printed").write_text("a1" * 32)
     config = tmp_path / "config.json"
     config.write_text(json.dumps({"keyCommand": ["/bin/cat", str(tmp_path / "printed")]}))

@@ -70,7 +70,7 @@ HOSTILE = {
     "a redirect to itself": (f"{HERE}/loop", ("networkFailure", -1007)),
     "SVG": (f"{HERE}/svg", NO_PICTURE),
     "HTML with the type of a picture": (f"{HERE}/html", NO_PICTURE),
-    "a compressed picture": (f"{HERE}/gzip", NO_PICTURE),
+    "a compressed picture over the limit": (f"{HERE}/gzip", ("networkFailure", -1103)),
     "an error with a picture": (f"{HERE}/error", NO_PICTURE),
     "a picture over the limit": (f"{HERE}/long", ("networkFailure", -1103)),
     "a picture over the limit without its length": (f"{HERE}/endless", ("networkFailure", -1103)),
@@ -85,7 +85,7 @@ REACHING = {name: f"/{url.split('/', 3)[3]}" for name, (url, _) in HOSTILE.items
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         self.server.log.append({"listener": self.server.listener, "path": self.path,
-                                "headers": [name.lower() for name in self.headers]})
+                                "headers": {name.lower(): value for name, value in self.headers.items()}})
         page, _, target = self.path[1:].partition("?")
         if page in PICTURES:
             self.answer(PICTURES[page], kind="text/html")
@@ -146,7 +146,7 @@ class Server(http.server.ThreadingHTTPServer):
             try:
                 request = self.context.wrap_socket(request, server_side=True)
             except OSError:
-                self.log.append({"listener": self.listener, "path": None, "headers": []})
+                self.log.append({"listener": self.listener, "path": None, "headers": {}})
                 return
         super().finish_request(request, client_address)
 
@@ -305,7 +305,8 @@ def test_no_request_has_a_credential_a_cookie_or_a_language(results):
     requests = [request for name in GOOD for request in results["answers"][name]["requests"]]
     assert len(requests) == len(PICTURES) + 2 * (len(GOOD) - len(PICTURES))
     for request in requests:
-        assert sorted(request["headers"]) == ["accept", "host", "user-agent"], request
+        assert sorted(request["headers"]) == ["accept", "accept-encoding", "host", "user-agent"], request
+        assert request["headers"]["accept-encoding"] == "identity"  # the same for everybody
 
 
 @pytest.mark.parametrize("case", ["denied", "another application"])

@@ -17,7 +17,7 @@ from browser import Visitor  # noqa: E402
 from servers import running  # noqa: E402
 from terminal import PATIENCE, Terminal  # noqa: E402
 
-PAGE = "paste the address of that page here:"
+PAGE = "The address in the browser:"
 WAIT = "Another program asks for the same sign-in."
 PROGRAMS = 20
 

@@ -242,7 +242,7 @@ def test_git_clone_asks_at_its_terminal(house, remote):
     with Terminal(["/usr/bin/git", "clone", remote.address + "/app.git", str(house.folder / "work/app")],
                   **house.environment) as git:
         git.wait_for("einlass asks for git-credential-einlass, started by git")
-        git.wait_for("paste the address of that page here:")
+        git.wait_for("The address in the browser:")
         page = next(word for word in git.shown.split() if "/oauth/authorize?" in word)
         urllib.request.urlopen(Visitor().open(page).press("allow").location).close()
         assert git.end() == 0, git.shown

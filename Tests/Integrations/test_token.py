@@ -95,7 +95,7 @@ def pages(house):
     return house.count("gitlab", "GET", "/oauth/authorize")
 
 
-QUESTION = "paste the address of that page here:"
+QUESTION = "The address in the browser:"
 
 
 @pytest.mark.parametrize("script", [

@@ -23,6 +23,8 @@ PERMITTED = {
     "auth.completed": CREDENTIAL,
     "credentials.get": CREDENTIAL - {("credential", "refreshToken")},
     "users.signIn": CREDENTIAL - {("credential", "refreshToken")},
+    "users.link": CREDENTIAL - {("credential", "refreshToken")},
+    "users.reauthenticate": CREDENTIAL - {("credential", "refreshToken")},
     "credentials.sign": {("authorization",), ("dpop",)},
 }
 # The only members of the data of an error that may contain a secret.

@@ -53,9 +53,11 @@ def surface(document):
 
 
 def test_only_the_permitted_fields_can_hold_a_secret():
-    # These two share the schema of `auth.perform`, and give no refresh token.
-    shared = dict.fromkeys(("credentials.get", "users.signIn"), PERMITTED["auth.perform"])
-    assert surface(DOCUMENT) == PERMITTED | shared
+    # These share the schema of `auth.perform`, and give no refresh token.
+    shared = dict.fromkeys(("credentials.get", "users.signIn", "users.link", "users.reauthenticate"), PERMITTED["auth.perform"])
+    # `code` of the form of a prompt is its `userCode`, which the person reads on the screen.
+    shown = {"prompt.opened": {("show", "code")}, "prompt.list": {("prompts", "show", "code")}}
+    assert surface(DOCUMENT) == PERMITTED | shared | shown
 
 
 def test_only_the_permitted_fields_of_an_error_can_hold_a_secret():
@@ -70,7 +72,8 @@ def test_an_added_secret_member_is_noticed(name, marked):
     document["components"]["schemas"]["Account"]["properties"][name] = {
         "type": "string", **({"x-secret": True} if marked else {})}
     more = surface(document)
-    assert more["accounts.list"] == {("accounts", name)} and more["prompt.opened"] == {("accounts", name)}
+    assert more["accounts.list"] == {("accounts", name)}
+    assert more["prompt.opened"] == {("accounts", name), ("show", "code")}
 
 
 def test_no_option_shows_secrets():

@@ -79,7 +79,7 @@ class Requests:
                 for _ in range(self.random.randint(0, 2)):
                     result[self.text({"minLength": 1, "x-maxBytes": 256})] = self.value(schema["additionalProperties"])
             return result
-        return self.random.choice([None, True, 7, "text", [], {}, {"id": "a", "name": "A"}])
+        return self.random.choice([[None], True, 7, "text", [], {}, {"id": "a", "name": "A"}])
 
     def valid(self, method):
         """Returns parameters that are as the document says."""

@@ -127,6 +127,8 @@ class Session:
                                         stdout=subprocess.PIPE, stderr=log, text=True, pass_fds=descriptors)
         self.asked, self.answered, self.notified = {}, set(), set()
         self.notifications, self.faults = [], []
+        # The answers that came while another message was awaited, by their ids.
+        self.early = {}
         self.lines = queue.Queue()
         threading.Thread(target=self.read, daemon=True).start()
 
@@ -166,10 +168,11 @@ class Session:
         return answer
 
     def answer(self, id):
-        while True:
+        while id not in self.early:
             message = self.message()
-            if not isinstance(message, dict) and message.id == id:
-                return message
+            if not isinstance(message, dict):
+                self.early[message.id] = message
+        return self.early.pop(id)
 
     def call(self, method, /, **params):
         answer = self.answer(self.send(method, **params))
@@ -184,7 +187,9 @@ class Session:
     def until(self, notification):
         while True:
             message = self.message()
-            if isinstance(message, dict) and message["method"] == notification:
+            if not isinstance(message, dict):
+                self.early[message.id] = message
+            elif message["method"] == notification:
                 return message["params"]
 
     def close(self):

@@ -312,7 +312,7 @@ def test_each_answer_to_a_refresh_has_its_consequence(front_end, provider, row):
     error = answer.data.get("serverError", {})
     assert said in (None, error.get("code"), error.get("text")), error
     if reason == "reloginNeeded":
-        assert answer.data["hint"]["method"] == "accounts.signIn"
+        assert answer.data["next"][0]["method"] == "accounts.signIn"
     (entry,) = front_end.call("accounts.list")["accounts"]
     assert entry["health"] == health
     if health != "reloginNeeded":

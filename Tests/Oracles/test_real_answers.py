@@ -258,3 +258,18 @@ def test_a_description_that_promises_too_little_is_refused_by_name_before_a_page
     answer = front_end.answer(id)
     assert answer.data["reason"] == "providerFailure" and name in answer.message, answer
     assert "/authorization" not in provider.asked
+
+
+@pytest.mark.parametrize("changes, says", [({"refresh_token": WITHOUT}, True), ({"refresh_token": None}, True), ({}, False)])
+def test_a_forced_refresh_without_a_refresh_token_says_that_a_sign_in_brings_one(changes, says, serve, start):
+    provider, front_end, answer = begun({"token": changes}, serve, start)
+    front_end.call("access.set", provider="oracle", state="granted")
+    account = answer.result["account"]
+    answer = front_end.answer(front_end.send("credentials.get", account=account, forceRefresh=True))
+    # The control: with a refresh token the provider is asked.
+    assert provider.asked.count("/token") == (1 if says else 2)
+    if says:
+        assert (answer.data["reason"], answer.data["detail"]) == ("reloginNeeded", "notRenewable")
+        assert "A new sign-in brings a refresh token" in answer.message
+        step = answer.data["next"][0]
+        assert (step["method"], step["params"]) == ("accounts.signIn", {"account": account, "provider": "oracle"})

@@ -61,7 +61,7 @@ indirect enum FlowDescriptor: Sendable, Equatable {
     var requiresPushed: Bool
     var tokens: TokenEndpoint
 
-    /// OAuth 2.0 Multiple Response Types section 2.1, OAuth 2.0 Form Post Response Mode.
+    /// OAuth 2.0 Multiple Response Types, OAuth 2.0 Form Post Response Mode.
     enum ResponseMode: String, CaseIterable {
       case query, fragment
       case formPost = "form_post"
@@ -245,25 +245,8 @@ indirect enum FlowDescriptor: Sendable, Equatable {
       self = try .systemToken(
         SystemToken(applicationToken: recipe("applicationToken"), renew: recipe("renew")))
     case .authorizationCode:
-      let reader = try DescriptorReader(
-        value, at: pointer, provider: provider,
-        members: [
-          "kind", "authorize", "redirect", "promisesIssuer", "responseMode", "pushed",
-          "requiresPushed",
-        ] + TokenEndpoint.members)
-      self = try .authorizationCode(
-        AuthorizationCode(
-          authorize: RequestTemplate("authorize", in: reader, allowing: [.clientID]),
-          redirect: RedirectDescriptor("redirect", in: reader),
-          promisesIssuer: reader.bool("promisesIssuer", default: false),
-          responseMode: reader.optional("responseMode") { name throws(DescriptorReader.Fault) in
-            try reader.word(name, AuthorizationCode.ResponseMode.self)
-          },
-          pushed: reader.optional("pushed") { name throws(DescriptorReader.Fault) in
-            try RequestTemplate(name, posting: reader)
-          },
-          requiresPushed: reader.bool("requiresPushed", default: true),
-          tokens: TokenEndpoint(in: reader)))
+      self = .authorizationCode(
+        try AuthorizationCode(value, at: pointer, provider: provider))
     case .deviceCode: self = .deviceCode(try DeviceCode(value, at: pointer, provider: provider))
     case .oauth1: self = .oauth1(try ThreeLegged(value, at: pointer, provider: provider))
     case .passwordSession:
@@ -323,6 +306,30 @@ indirect enum FlowDescriptor: Sendable, Equatable {
       return .tokenExchange(flow)
     case .passwordSession(let flow): return .passwordSession(flow.relocated(move))
     }
+  }
+}
+
+extension FlowDescriptor.AuthorizationCode {
+  fileprivate init(
+    _ value: JSONValue, at pointer: String, provider: String
+  ) throws(DescriptorReader.Fault) {
+    let reader = try DescriptorReader(
+      value, at: pointer, provider: provider,
+      members: [
+        "kind", "authorize", "redirect", "promisesIssuer", "responseMode", "pushed",
+        "requiresPushed",
+      ] + TokenEndpoint.members)
+    authorize = try RequestTemplate("authorize", in: reader, allowing: [.clientID])
+    redirect = try RedirectDescriptor("redirect", in: reader)
+    promisesIssuer = try reader.bool("promisesIssuer", default: false)
+    responseMode = try reader.optional("responseMode") { name throws(DescriptorReader.Fault) in
+      try reader.word(name, ResponseMode.self)
+    }
+    pushed = try reader.optional("pushed") { name throws(DescriptorReader.Fault) in
+      try RequestTemplate(name, posting: reader)
+    }
+    requiresPushed = try reader.bool("requiresPushed", default: true)
+    tokens = try TokenEndpoint(in: reader)
   }
 }
 

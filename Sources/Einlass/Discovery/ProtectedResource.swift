@@ -110,7 +110,7 @@ extension Einlass {
         guard response.status < 500, response.status != 429 else {
           throw .undescribed(
             .resource, at: resource,
-            "its answer has status \(response.status), try again later", isRetryable: true)
+            "its answer has status \(response.status)", isRetryable: true)
         }
         absence = absence ?? response.foreignTrait
         continue

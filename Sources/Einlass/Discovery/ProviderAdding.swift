@@ -96,7 +96,8 @@ extension Einlass {
     }
     throw problem
       ?? .undescribed(
-        .issuer, at: issuer, absence.map { "it \($0)" } ?? "there is no document that names its issuer")
+        .issuer, at: issuer,
+        absence.map { "it \($0)" } ?? "there is no document that names its issuer")
   }
 
   /// Returns the issuer's metadata at an address; `nil` if there is none. Throws a retryable
@@ -114,7 +115,7 @@ extension Einlass {
       absence = absence ?? response.foreignTrait
       guard response.status < 500, response.status != 429 else {
         throw .undescribed(
-          .issuer, at: issuer, "its answer has status \(response.status), try again later",
+          .issuer, at: issuer, "its answer has status \(response.status)",
           isRetryable: true)
       }
       return nil
@@ -280,8 +281,8 @@ extension ServerMetadata {
     ])
   }
 
-  /// The scopes to request by default. A server that names none takes those of OpenID Connect Core
-  /// 1.0 section 5.4, because section 3.1.2.1 has unknown scopes ignored.
+  /// The scopes to request by default. A server that names none is asked for the standard ones,
+  /// because it ignores unknown scopes. OpenID Connect Core 1.0 sections 3.1.2.1 and 5.4.
   private var wantedScopes: [String] {
     let usual = isOpenID ? ["openid", "profile", "email"] : []
     return scopes.isEmpty ? usual : (usual + ["offline_access"]).filter(scopes.contains)

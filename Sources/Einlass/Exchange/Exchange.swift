@@ -351,3 +351,12 @@ extension Problem {
     return problem
   }
 }
+
+extension Exchange.Answer {
+  /// Returns the reason why the answer holds no usable token, as the end of a sentence.
+  ///
+  /// - Parameter object: The answer as the token endpoint's format has it.
+  func fault(in object: JSONValue?, isBound: Bool) -> String {
+    object == nil ? fault ?? "is invalid" : TokenResponse.fault(in: object, isBound: isBound)
+  }
+}

@@ -29,6 +29,8 @@ extension Exchange {
         remembering: effects.memory)
       if form.mayBeSpent { proofs = Array(proofs.prefix(1)) }
     }
+    /// The failure to report if no other audience makes the request valid.
+    var invalid: FlowFailure?
     while true {
       let proof = proofs.removeFirst()
       do throws(FlowFailure) {
@@ -45,7 +47,10 @@ extension Exchange {
         }
         return answer
       } catch {
-        guard !proofs.isEmpty, error.mayBeAboutTheProof else { throw error.naming(proof, provider) }
+        let failure = error.naming(proof, provider)
+        guard error.mayBeAbout(proof) else { throw failure }
+        if invalid == nil, error.isInvalidRequest { invalid = failure }
+        guard !proofs.isEmpty else { throw invalid ?? failure }
       }
     }
   }

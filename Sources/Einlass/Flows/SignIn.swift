@@ -333,7 +333,7 @@ struct SignIn {
       identity?.username, identity?.email, identity?.name, identity?.id, request.openID.loginHint,
     ]
     let name =
-      names.compactMap { $0.map(withoutJoiners) }.first(where: isIdentifier) ?? provider.name
+      names.compactMap { $0?.withoutJoiners }.first(where: isIdentifier) ?? provider.name
     var account = Account(
       id: Account.ID(rawValue: "a_" + Base64URL.encode(effects.randomBytes(16))),
       provider: provider.id,
@@ -395,9 +395,4 @@ extension Einlass {
     return try await signIn(
       by: provider.complete(found, with: provider.registrationNeeds, now: effects.now()))
   }
-}
-
-/// Removes zero-width joiners, so that names that look the same compare equal.
-private func withoutJoiners(_ text: String) -> String {
-  String(String.UnicodeScalarView(text.unicodeScalars.filter { !isJoiner($0) }))
 }

@@ -130,7 +130,7 @@ extension Provider {
   func requireUsable(_ identity: ClientIdentity, now: UnixTime?) throws(Problem) {
     guard let certificate = Certificate(pem: identity.certificate) else {
       throw .unusableCertificate(
-        self, "is not PEM text of certificates alone")
+        self, "is not PEM text of certificates alone, without the key")
     }
     guard PrivateKey(pem: identity.privateKey).map(certificate.isOf) ?? false else {
       throw .unusableCertificate(

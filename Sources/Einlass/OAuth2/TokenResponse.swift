@@ -30,7 +30,9 @@ enum TokenResponse {
     guard let token = answer?["access_token"]?.string else { return "lacks access_token" }
     guard isToken(token) else { return "is invalid: access_token cannot be sent" }
     guard let answer, !isType(of: answer, bound: isBound) else { return "is invalid" }
-    let type = (answer["token_type"]?.present).map { $0.string.flatMap(shownName) ?? "no known one" }
+    let type = (answer["token_type"]?.present).map {
+      $0.string.flatMap(shownName) ?? "no known one"
+    }
     return "is invalid: token_type is \(type ?? "missing") and not \(isBound ? "DPoP" : "Bearer")"
   }
 
@@ -67,14 +69,5 @@ enum TokenResponse {
       return nil
     }
     return Int64(seconds)
-  }
-}
-
-extension Exchange.Answer {
-  /// Returns the reason why the answer holds no usable token, as the end of a sentence.
-  ///
-  /// - Parameter object: The answer as the token endpoint's format has it.
-  func fault(in object: JSONValue?, isBound: Bool) -> String {
-    object == nil ? fault ?? "is invalid" : TokenResponse.fault(in: object, isBound: isBound)
   }
 }

@@ -107,8 +107,8 @@ extension Problem {
     Problem(
       .authenticatorUnconfigured,
       """
-      The private key of the registration at \(provider.name) is not PEM text without a \
-      passphrase of the type RSA with at least 2048 bits, P-256, P-384, P-521 or Ed25519.
+      The private key of the registration at \(provider.name) cannot be read: it is not PEM text, \
+      without a passphrase, of RSA with at least 2048 bits, P-256, P-384, P-521 or Ed25519.
       """, detail: Provider.RegistrationPart.privateKey.rawValue, provider: provider.id)
   }
 }

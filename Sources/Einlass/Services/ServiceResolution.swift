@@ -243,7 +243,7 @@ extension Problem {
   static func ambiguousName(at provider: Provider) -> Problem {
     Problem(
       .unknownAccount,
-      "Several \(provider.name) accounts have this name, apart from letter case, or this e-mail address. Name one by its exact user name or its id.",
+      "Several \(provider.name) accounts have this name, apart from letter case, or this e-mail address.",
       detail: "ambiguous", provider: provider.id,
       hint: .init("accounts.list", ["provider": provider.id]))
   }

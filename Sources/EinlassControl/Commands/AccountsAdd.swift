@@ -66,7 +66,15 @@ struct AccountsAdd: ServerCommand {
   ) throws(Failure) -> (result: JSONValue, line: String) {
     var params = account
     if replace { params["replace"] = true }
-    let result = try console.call("accounts.add", params)
+    let result: JSONObject
+    do throws(Failure) { result = try console.call("accounts.add", params) } catch {
+      guard case .refused(var refusal) = error, refusal.reason == "accountExists", let file,
+        var step = refusal.nextSteps.first
+      else { throw error }
+      step.command.append(file)
+      refusal.ownStep = step
+      throw .refused(refusal)
+    }
     let verb = result["created"]?.bool == true ? "Added" : "Replaced"
     let id = clean(result["account"]?.plain ?? "")
     return (.object(result), "\(verb) \(title(account)) (\(id)).")

@@ -61,9 +61,15 @@ struct OwnServerOptions: ParsableArguments {
     ])
   }
 
-  /// Returns the next step after a refused certificate without a person at the terminal.
-  func step(after refusal: Refusal) -> NextStep? {
-    guard server != nil, trustedKey == nil, let code = refusal.data["networkCode"]?.int64,
+  /// Returns the next step after a missing server, or after a certificate that was refused without a
+  /// question.
+  ///
+  /// - Parameter isSeen: Whether a person is at the terminal.
+  func step(after refusal: Refusal, isSeen: Bool) -> NextStep? {
+    if server == nil, refusal.data["path"]?.string == "/server" {
+      return NextStep("Name a server of your own with --server.")
+    }
+    guard !isSeen, server != nil, trustedKey == nil, let code = refusal.data["networkCode"]?.int64,
       (-1204 ... -1201).contains(code)
     else { return nil }
     return NextStep(

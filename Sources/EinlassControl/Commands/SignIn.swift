@@ -121,7 +121,7 @@ struct SignIn: ServerCommand {
     do throws(Failure) { result = try console.call("accounts.signIn", params) } catch {
       guard case .refused(var refusal) = error else { throw error }
       refusal.account = account?.title
-      if console.person == nil { refusal.ownStep = ownServer.step(after: refusal) }
+      refusal.ownStep = ownServer.step(after: refusal, isSeen: console.person != nil)
       if flowKind != nil, refusal.reason == "flowNotSupported" {
         refusal.ownStep = NextStep(
           assertionFrom == nil ? "Leave out --flow." : "Leave out --flow and --from.")
@@ -146,11 +146,7 @@ struct SignIn: ServerCommand {
     let title = signedIn?.title ?? clean(id)
     let verb = result["created"]?.bool == false ? "Signed in again" : "Signed in"
     guard let name = result["resource"]?.string, let place else {
-      let notes =
-        result["identityProblem"]?["message"]?.string.map { problem in
-          ["Only the id_token names the person. \(clean(problem))"]
-        } ?? []
-      return try console.report(.object(result), ["\(verb): \(title)."] + notes)
+      return try console.report(.object(result), ["\(verb): \(title)."] + Self.notes(on: result))
     }
     let isNew = !known.contains { sameBytes($0["id"]?.string ?? "", place) }
     try console.report(
@@ -159,5 +155,11 @@ struct SignIn: ServerCommand {
         "\(verb): \(title), only for \(clean(name)).",
         "Its tokens come from \(clean(place))\(isNew ? ", a provider that was added for this sign-in" : "").",
       ])
+  }
+
+  /// Returns a sentence about a failed identity request.
+  private static func notes(on result: JSONObject) -> [String] {
+    guard let problem = result["identityProblem"]?["message"]?.string else { return [] }
+    return ["Only the id_token names the person. \(clean(problem))"]
   }
 }

@@ -68,7 +68,7 @@ struct StoreCheck: ServerCommand {
       isSound ? ["\(console.tinted("Sound", .good)): \(looked)."] : findings + rest)
     if isSound { return }
     let locked = result["findings"]?.array?.first { $0["kind"]?.string == "keyUnavailable" }
-    if let step = locked?["next"]?.array?.first {
+    for step in locked?["next"]?.array ?? [] {
       complain("   next: \(NextStep(step).line(repeating: server.repeated))")
     }
     throw .badNews

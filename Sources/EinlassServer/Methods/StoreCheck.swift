@@ -48,7 +48,7 @@ extension JSONValue {
         "account": finding.account.flatMap {
           isIdentifier($0.rawValue) ? .string($0.rawValue) : nil
         },
-        "message": .string(finding.message), "next": [finding.nextStep.json],
+        "message": .string(finding.message), "next": .array(finding.nextSteps.map(\.json)),
       ]))
   }
 }

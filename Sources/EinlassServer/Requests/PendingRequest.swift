@@ -77,7 +77,7 @@ final class PendingRequest: Sendable {
     var stage = Stage.access
     var explanation: String?
     @Indirect var grant: AccessGrant?
-    var end: End?
+    @Indirect var end: End?
     /// Whether the flow or its request was cancelled. The flow then ends regardless of its work.
     var isOver = false
     var cancel: (@Sendable () -> Void)?

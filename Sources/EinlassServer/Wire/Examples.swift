@@ -175,7 +175,7 @@ private let conversation = #"""
   <- {}
   prompt.list
   -> {}
-  <- {"prompts":[{"kind":"deviceCode","prompt":"p_1","flows":["f_1"],"application":"editor","provider":"example","providerName":"Example","expiresAt":1790000300,"verificationUri":"https://login.example.com/device","host":"login.example.com","userCode":"WDJB-MJHT"}]}
+  <- {"prompts":[{"kind":"deviceCode","prompt":"p_1","flows":["f_1"],"application":"editor","provider":"example","providerName":"Example","expiresAt":1790000300,"verificationUri":"https://login.example.com/device","host":"login.example.com","userCode":"WDJB-MJHT","show":{"title":"Enter this code at “login.example.com”, on any device.","text":["“Editor” asks for it."],"warning":"Enter only a code that “Editor” shows on a machine of yours.","page":{"url":"https://login.example.com/device","host":"login.example.com"},"code":"WDJB-MJHT","buttons":[{"action":"cancel","label":"Cancel"}]}}]}
   network.status
   -> {}
   <- {"online":true}
@@ -198,7 +198,7 @@ private let conversation = #"""
   -> {"seconds":60}
   <- {}
   prompt.opened
-  -> {"kind":"openURL","prompt":"p_1","flows":["f_1"],"application":"editor","provider":"example","providerName":"Example","expiresAt":1790000300,"url":"https://login.example.com/authorize","host":"login.example.com"}
+  -> {"kind":"openURL","prompt":"p_1","flows":["f_1"],"application":"editor","provider":"example","providerName":"Example","expiresAt":1790000300,"url":"https://login.example.com/authorize","host":"login.example.com","show":{"title":"Sign in at “login.example.com” in your browser.","text":["“Editor” asks for it."],"page":{"url":"https://login.example.com/authorize","host":"login.example.com"},"buttons":[{"action":"accept","label":"Continue","default":true},{"action":"cancel","label":"Cancel"}]}}
   prompt.closed
   -> {"prompt":"p_1","outcome":"satisfied"}
   auth.progress

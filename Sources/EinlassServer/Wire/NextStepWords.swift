@@ -79,7 +79,8 @@ extension Problem.Advice {
       "Copy the key file from a machine that has it, or use a key slot that both can open"
     case .correctKeyCommand:
       "Run the program in a terminal, then correct keyCommand in the configuration file"
-    case .nameKeyCommand: "Name the program as keyCommand in the configuration file"
+    case .nameKeyCommand:
+      #"Name it in the configuration file, such as "keyCommand": ["/usr/bin/pass", "show", "einlass"]"#
     case .restoreOrOtherSlot: "Restore a backup, or open the store with another key slot"
     case .useOtherSlot: "Use another key slot"
     case .addSlotFirst: "Add another key slot first"

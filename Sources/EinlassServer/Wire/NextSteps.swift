@@ -50,7 +50,7 @@ extension Problem {
   ///
   /// - Parameter application: The one that needs access.
   func nextSteps(for application: String = "") -> [NextStep] {
-    var steps = advice.map { [NextStep($0.label)] } ?? []
+    var steps = advice.map(NextStep.steps) ?? []
     // The needed prompts name the list of accounts with the question that it answers.
     if let hint, neededPrompts.isEmpty || hint.method != "accounts.list" {
       var step = NextStep(hint)
@@ -111,7 +111,12 @@ extension Problem {
     case .reloginNeeded, .notIssuedToThisClient: [signInAgain]
     case .tokenNotSaved: (detail == nil || advice != nil ? [] : storeSteps) + [signInAgain]
     case .authenticatorUnconfigured:
-      [NextStep(Hint("providers.configure").label, "providers.configure", named(.provider))]
+      // Without a hint the part is there, and cannot be used.
+      [
+        NextStep(
+          missingParts.map { "Store the registration again, with another \($0)" }
+            ?? Hint("providers.configure").label, "providers.configure", named(.provider))
+      ]
     case .networkFailure where detail == "otherPublicKey":
       [NextStep("Check that the server has a new key")] + (account == nil ? [] : [signInAgain])
     case .networkFailure:
@@ -163,7 +168,8 @@ extension Problem {
           "If it is a server of your network, name it in internalHosts of the configuration file")
       ]
     case .unsafeURL: [NextStep("Use an https address")]
-    case .accountExists: [NextStep("Use the stored account, or replace it with replace: true")]
+    case .accountExists:
+      [NextStep("Use the stored account, or replace it", "accounts.add", ["replace": true])]
     // The flow or the prompt has ended.
     default: []
     }
@@ -242,7 +248,7 @@ extension Account {
     case .locked:
       step = NextStep(Problem.Advice.unlockOnWeb.label)
       step.page = place?.homepage
-    case .ok where isSignedIn: return []
+    case .ok where isSignedIn && !hasRefusedRefresh: return []
     case .ok, .reloginNeeded:
       let canSignIn = place?.signInKind(asking: Set(Prompt.Kind.allCases)) != nil
       var hint = Problem.Hint(
@@ -256,17 +262,17 @@ extension Account {
 }
 
 extension StoreMaintenance.Finding {
-  /// The next step.
-  var nextStep: NextStep {
+  /// The next steps.
+  var nextSteps: [NextStep] {
     if let advice {
-      var step = NextStep(advice.label)
-      step.command = command
-      return step
+      var steps = NextStep.steps(advice)
+      steps[0].command = command
+      return steps
     }
     return switch kind {
-    case .keyUnavailable: .openStore
-    case .bindingMismatch where account != nil, .undecryptable where account != nil: .addAgain
-    case .damage, .orphan, .bindingMismatch, .undecryptable: NextStep("Restore an earlier backup")
+    case .keyUnavailable: [.openStore]
+    case .bindingMismatch where account != nil, .undecryptable where account != nil: [.addAgain]
+    case .damage, .orphan, .bindingMismatch, .undecryptable: [NextStep("Restore an earlier backup")]
     }
   }
 }
@@ -295,6 +301,13 @@ extension NextStep {
     "Provide the key or the passphrase of one of its key slots", "store.status")
   static let addAgain = NextStep("Add the account again", "accounts.add", ["replace": true])
 
+  /// Returns the steps of advice.
+  fileprivate static func steps(_ advice: Problem.Advice) -> [NextStep] {
+    let step = NextStep(advice.label)
+    guard advice == .nameKeyCommand else { return [step] }
+    return [step, NextStep("See the place of that file").showing("einlassctl doctor")]
+  }
+
   /// Makes the step of a request that solves the problem.
   fileprivate init(_ hint: Problem.Hint) {
     let params = hint.parameters.sorted { $0.key < $1.key }.map {
@@ -316,6 +329,7 @@ extension Problem.Hint {
     case "accounts.add":
       replaces
         ? "Add the account again with its new credential" : "Add an account with its credential"
+    case "accounts.export": "If it is an export, overwrite it"
     case "accounts.list": "Choose one of the accounts"
     case "accounts.signIn":
       parameters["account"] == nil ? "Sign in" : "Sign in to the account again"
@@ -354,7 +368,10 @@ extension Problem {
       hint?.method == "access.set" ? nil : granting(for: application)
     case .selectAccount, .replaceAccount:
       NextStep(Hint("accounts.list").label, "accounts.list", named(.provider))
-    case .confirmAccount: NextStep("Confirm the account in advance")
+    case .confirmAccount:
+      NextStep(
+        "Confirm the account in advance", "auth.perform",
+        JSONObject(present: ["provider": provider.map(JSONValue.string), "confirm": true]))
     case .trustCertificate: NextStep("Name the public key to trust, with trustedPublicKey")
     case .enterPassphrase(let wanted): NextStep("Pass the passphrase with \(wanted.option)")
     case .openURL, .deviceCode, .enterVerifier, .enterPassword: nil

@@ -30,14 +30,18 @@ enum FileProblem {
         case .system(EEXIST):
           (
             .refused,
-            "exists already, and only an export is overwritten by replace: true."
+            "exists already, and only an export is overwritten."
           )
         case .system(ENOENT): (.refused, error.explanation)
         default: (detail(error.cause) ?? .refused, error.explanation)
         }
-      throw .store(
+      var problem = Problem.store(
         detail, "\(error.path) \(why)", advice: Problem.Advice.of(error), command: error.command,
         path: error.path)
+      if case .system(EEXIST) = error.cause {
+        problem.hint = .init("accounts.export", ["path": error.path], replaces: true)
+      }
+      throw problem
     }
   }
 

@@ -210,7 +210,8 @@ extension KeySource {
       .map(\.howToOpen)
     return .store(
       .keyUnavailable,
-      "None of the given secrets opens the account store. It opens with \(ways.joined(separator: ", or with "))."
+      "None of the given secrets opens the account store. It opens with \(ways.joined(separator: ", or with ")).",
+      advice: command == nil && slots.allSatisfy { $0.kind == .command } ? .nameKeyCommand : nil
     )
   }
 }

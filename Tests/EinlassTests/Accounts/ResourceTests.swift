@@ -31,7 +31,8 @@ import Testing
   ) async throws -> Einlass {
     let asked = Script([.json(server.replacing("{\"issuer\"", with: "{\(more)\"issuer\""))])
     let descriptor = try await Sample.engine(asked).descriptor(
-      of: AddProviderRequest(.issuer("https://as.example")))
+      of: AddProviderRequest(.issuer("https://as.example"))
+    ).descriptor
     let text = String(
       decoding: JSONValue.object(["providers": [descriptor]]).bytes(), as: UTF8.self)
     let words = text.replacing(#""forResources":true"#, with: #""forResources":\#(isForResources)"#)
@@ -76,7 +77,8 @@ import Testing
     // The person adds the same issuer.
     let added = Script([.json(Self.server)])
     let own = try await Sample.engine(added).descriptor(
-      of: AddProviderRequest(.issuer("https://as.example")))
+      of: AddProviderRequest(.issuer("https://as.example"))
+    ).descriptor
     #expect(own["publicOnly"] == nil && added.requests.allSatisfy { !$0.needsPublicAddress })
   }
 
@@ -265,7 +267,8 @@ import Testing
         // Such a server is not used later for another resource either, but for a flow without a page.
         let added = Script([.json(text)])
         let descriptor = try await Sample.engine(added).descriptor(
-          of: AddProviderRequest(.issuer("https://as.example")))
+          of: AddProviderRequest(.issuer("https://as.example"))
+        ).descriptor
         let catalog = try ProviderCatalog(
           json: JSONValue.object(["providers": [descriptor]]).bytes())
         for kind in [FlowKind.clientCredentials, nil] {
@@ -305,7 +308,8 @@ import Testing
       #""code_challenge_methods_supported":["S256"],"#, with: "")
     let added = Script([.json(server)])
     let descriptor = try await Sample.engine(added).descriptor(
-      of: AddProviderRequest(.issuer("https://as.example")))
+      of: AddProviderRequest(.issuer("https://as.example"))
+    ).descriptor
     let catalog = try ProviderCatalog(json: JSONValue.object(["providers": [descriptor]]).bytes())
     let account = Sample.account("ada", "as.example")
     for source in [AssertionSource.file, nil] {
@@ -415,7 +419,8 @@ import Testing
     let other = Self.server.replacing("https://as.example/re", with: "https://as.example/other/re")
     let script = Script([.json(short), .json(other)])
     let descriptor = try await Sample.engine(script).descriptor(
-      of: AddProviderRequest(.issuer("https://as.example")))
+      of: AddProviderRequest(.issuer("https://as.example"))
+    ).descriptor
     let found = [
       "registration": descriptor["dynamicRegistration"]?["url"],
       "revocation": descriptor["flows"]?.array?.first?["revocation"]?["url"],
@@ -437,19 +442,22 @@ import Testing
     let script = Script(statuses.map { .text("", status: $0) })
     let problem = await #expect(throws: Problem.self) {
       try await Sample.engine(script).descriptor(
-        of: AddProviderRequest(.issuer("https://as.example")))
+        of: AddProviderRequest(.issuer("https://as.example"))
+      ).descriptor
     }
     #expect(problem?.reason == .providerFailure && problem?.isRetryable == isRetryable)
     // The other document may still be available.
     let found = Script([.text("", status: statuses[0]), .json(Self.server)])
     _ = try await Sample.engine(found).descriptor(
-      of: AddProviderRequest(.issuer("https://as.example")))
+      of: AddProviderRequest(.issuer("https://as.example"))
+    ).descriptor
   }
 
   @Test func `A page in place of the first document does not hide the second one`() async throws {
     let script = Script([.text("<html>"), .json(Self.server)])
     let descriptor = try await Sample.engine(script).descriptor(
-      of: AddProviderRequest(.issuer("https://as.example")))
+      of: AddProviderRequest(.issuer("https://as.example"))
+    ).descriptor
     #expect(descriptor["id"] == "as.example")
     #expect(script.log.last == "GET https://as.example/.well-known/openid-configuration")
   }

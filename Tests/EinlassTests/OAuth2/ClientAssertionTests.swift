@@ -181,9 +181,14 @@ import Testing
           "/device \(op)", "/device \(op)/device", "/device \(op)/token", "/token \(op)/token",
           "/device \(op)/token", "/token \(op)/token",
         ])
+    // idpyoidc calls an assertion for another audience so.
+    let invalid = Script.Reply.json(#"{"error":"invalid_request"}"#, status: 400)
+    #expect(
+      try await audiences([invalid, device, token])
+        == ["/device \(op)", "/device \(op)/device", "/token \(op)/token"])
     // The control: another refusal is not about the client.
     #expect(
-      try await audiences([.json(#"{"error":"invalid_request"}"#, status: 400)]) == [
+      try await audiences([.json(#"{"error":"invalid_scope"}"#, status: 400)]) == [
         "/device \(op)"
       ])
   }

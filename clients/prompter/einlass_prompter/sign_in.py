@@ -105,12 +105,14 @@ class SignIn:
         if error.reason in CANCELS:
             say(f"problem: {message}")
             return self.end(CANCELLED)
+        steps = steps_of(error)
         is_about_server = error.data.get("path") == "/server"
         if is_about_server and not self.is_server_named:
-            return self.ask_server(self.last, message if self.options.server else "")
+            # The message about a text that is no address says all.
+            sentences = [message] if error.reason == "invalidParams" else [message, *map(in_words, steps)]
+            return self.ask_server(self.last, text(" ".join(sentences), MESSAGE) if self.options.server else "")
         if error.reason == "serverGone":
             return self.say_problem("einlass ended before the end of the sign-in.", "Start the sign-in again.")
-        steps = steps_of(error)
         own = next((step for step in steps if step.get("method") in STEPS), {})
         step = "Correct --server, or leave it out." if is_about_server else STEPS.get(str(own.get("method")))
         step = step or text(" ".join(map(in_words, steps)), MESSAGE)

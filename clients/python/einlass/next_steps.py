@@ -22,7 +22,10 @@ def explain(error: EinlassError, options: argparse.Namespace, cancelled: bool = 
         lines.append("   they: " + ", ".join(f"{k} {clean(v)}" for k, v in words.items()))
     if error.reason == "accessNotGranted" and cancelled:
         return "\n".join([*lines, "   next: No decision was stored. Try again and allow it."])
-    return "\n".join([*lines, *(f"   next: {in_words(step, command_of(step, options))}" for step in steps_of(error))])
+    command = ""
+    if error.data.get("path") == "/server":  # sign-in has an option for it
+        command = command_line(["sign-in", options.provider, "--server", "ADDRESS"], options)
+    return "\n".join([*lines, *(f"   next: {in_words(step, command_of(step, options) or command)}" for step in steps_of(error))])
 
 
 def steps_of(error: EinlassError) -> List[Mapping[str, Any]]:
@@ -50,7 +53,7 @@ def command_of(step: Mapping[str, Any], options: argparse.Namespace) -> str:
         "accounts.add": ["add", "FILE", *(["--replace"] if params.get("replace") else [])],
         "accounts.list": ["accounts", *provider],
         "accounts.signIn": ["sign-in", *(provider or ["PROVIDER"]), *account],
-        "auth.perform": ["sign-in", *(provider or ["PROVIDER"]), *account],
+        "auth.perform": ["sign-in", *(provider or ["PROVIDER"]), *account, *(["--confirm"] if params.get("confirm") else [])],
         "providers.list": ["providers"],
     }.get(str(step.get("method")), [])
     return command_line(words, options) if words else ""

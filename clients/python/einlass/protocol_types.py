@@ -13,6 +13,17 @@ class AccountRefusals(TypedDict, total=False):
     resource: str
 
 
+class NextStepAlways(TypedDict):
+    label: str
+
+
+class NextStep(NextStepAlways, total=False):
+    method: str
+    params: Dict[str, Any]
+    page: str
+    command: str
+
+
 class AccountAlways(TypedDict):
     account: str
     provider: str
@@ -28,10 +39,11 @@ class Account(AccountAlways, total=False):
     subject: str
     email: str
     avatar: str
-    scopes: List[str]
     refreshFailsSince: int
+    scopes: List[str]
     resources: List[str]
     refusals: List[AccountRefusals]
+    next: List[NextStep]
 
 
 class AuditEntryAlways(TypedDict):
@@ -100,12 +112,6 @@ class SessionCredential(SessionCredentialAlways, total=False):
 
 #: Credential
 Credential = Union[Oauth1Credential, Oauth2Credential, SessionCredential]
-
-
-class ErrorDataHint(TypedDict):
-    """The next step."""
-    method: str
-    params: Dict[str, Any]
 
 
 class ErrorDataServerError(TypedDict, total=False):
@@ -185,13 +191,13 @@ class ErrorDataAlways(TypedDict):
         "weakPassword", "missingEmail", "nullUser"
     ]
     retryable: bool
+    next: List[NextStep]
 
 
 class ErrorData(ErrorDataAlways, total=False):
     """The data for programs."""
     detail: str
-    hint: ErrorDataHint
-    advice: Literal["checkClock", "unlockOnWeb", "changeSettings"]
+    final: bool
     provider: str
     account: str
     flow: str
@@ -251,11 +257,13 @@ class ProblemAlways(TypedDict):
         "weakPassword", "missingEmail", "nullUser"
     ]
     message: str
+    next: List[NextStep]
 
 
 class Problem(ProblemAlways, total=False):
     detail: str
     path: str
+    final: bool
 
 
 class PromptFormPage(TypedDict):
@@ -728,6 +736,7 @@ class InitializeResultConfiguration(TypedDict):
 
 class InitializeResultLeftOutAlways(TypedDict):
     message: str
+    next: List[NextStep]
 
 
 class InitializeResultLeftOut(InitializeResultLeftOutAlways, total=False):
@@ -1009,9 +1018,13 @@ class AccountsSignOutParams(AccountsSignOutParamsAlways, total=False):
     requireRevocation: bool
 
 
-class AccountsSignOutResultNotRevoked(TypedDict):
+class AccountsSignOutResultNotRevokedAlways(TypedDict):
     what: str
     reason: str
+
+
+class AccountsSignOutResultNotRevoked(AccountsSignOutResultNotRevokedAlways, total=False):
+    next: List[NextStep]
 
 
 class AccountsSignOutResultAlways(TypedDict):
@@ -1033,9 +1046,13 @@ class AccountsRemoveParams(AccountsRemoveParamsAlways, total=False):
     requireRevocation: bool
 
 
-class AccountsRemoveResultNotRevoked(TypedDict):
+class AccountsRemoveResultNotRevokedAlways(TypedDict):
     what: str
     reason: str
+
+
+class AccountsRemoveResultNotRevoked(AccountsRemoveResultNotRevokedAlways, total=False):
+    next: List[NextStep]
 
 
 class AccountsRemoveResultAlways(TypedDict):
@@ -1890,6 +1907,7 @@ class StoreStatusResultAlways(TypedDict):
     readOnly: bool
     keyUses: int
     memoryLocked: bool
+    next: List[NextStep]
 
 
 class StoreStatusResult(StoreStatusResultAlways, total=False):
@@ -1906,6 +1924,7 @@ class StoreCheckParams(TypedDict):
 class StoreCheckResultFindingsAlways(TypedDict):
     kind: Literal["damage", "orphan", "undecryptable", "bindingMismatch", "keyUnavailable"]
     message: str
+    next: List[NextStep]
 
 
 class StoreCheckResultFindings(StoreCheckResultFindingsAlways, total=False):

@@ -146,13 +146,29 @@ def sign_in(client: Client, options: argparse.Namespace) -> Any:
     if options.deadline:
         params["deadlineSeconds"] = options.deadline
     client.on("auth.progress", show_progress)
-    result = client.request("auth.perform", params)
+    try:
+        result = client.request("auth.perform", params)
+    except EinlassError as error:
+        add_sign_in(client, options.provider, error)
+        raise
     credential = result["credential"]
     text = f"Signed in at {clean(options.provider)}:\n" + members(shown(credential, options))
     if options.verify:
         result["verification"] = client.request("verify", {"provider": options.provider, "credential": credential})
         text += "\n" + verification_text(result["verification"])
     return result, text
+
+
+def add_sign_in(client: Client, provider: str, error: EinlassError) -> None:
+    """Adds the sign-in on a terminal to the next steps: einlass names no sign-in that this request cannot show."""
+    steps = error.data.get("next") or []
+    if error.reason != "noSystemAccount" or any(step.get("method") == "accounts.signIn" for step in steps):
+        return
+    known = client.request("providers.list")["providers"]
+    if any({"authorizationCode", "deviceCode", "oauth1", "passwordSession"} & {*p["flowKinds"]}
+           for p in known if p["id"] == provider):
+        step = {"label": "Sign in on a terminal", "method": "accounts.signIn", "params": {"provider": provider}}
+        error.data["next"] = [step, *steps]
 
 
 def shown(value: Any, options: argparse.Namespace) -> Any:

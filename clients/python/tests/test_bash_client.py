@@ -69,14 +69,24 @@ def test_an_output_that_takes_nothing_is_a_problem(tmp_path):
     ({"method": "access.reset", "params": {"provider": "github"}}, [], "next: Do it: einlassctl access reset bash github"),
     ({"method": "providers.configure", "params": {"provider": "github"}}, ["--store", "memory"],
      "next: Do it: einlassctl providers configure github --store memory"),
-    # A server of one's own is named to einlassctl, which asks for it.
-    ({"method": "accounts.add", "params": {"provider": "github"}}, [], "next: Do it: einlassctl sign-in github"),
+    ({"method": "access.set", "params": {"provider": "github"}}, [], "next: Do it: einlassctl access set bash github granted"),
+    ({"method": "accounts.signIn", "params": {"provider": "github"}}, [], "next: Do it: einlassctl sign-in github"),
+    ({"method": "accounts.add", "params": {"provider": "github"}}, [], "next: Do it: einlassctl accounts add"),
+    ({"method": "accounts.add", "params": {"replace": True}}, [], "next: Do it: einlassctl accounts add --replace"),
     ({"method": "providers.list", "params": {}}, [], "next: Do it: einlassctl providers list"),
     ({"method": "access.later", "params": {}}, [], "next: Do it."),
     ({"command": "chmod go-rwx '/a b'"}, [], "next: Do it: chmod go-rwx '/a b'"),
 ])
 def test_the_next_step_names_a_command(tmp_path, step, options, shown):
-    data = {"reason": "accessNotGranted", "provider": "github", "next": [{"label": "Do it", **step}]}
+    check_next(tmp_path, {"next": [{"label": "Do it", **step}]}, options, shown)
+
+
+def test_a_server_of_ones_own_is_named_to_einlassctl_which_asks_for_it(tmp_path):
+    check_next(tmp_path, {"path": "/server", "next": [{"label": "Do it"}]}, [], "next: Do it: einlassctl sign-in github")
+
+
+def check_next(tmp_path, members, options, shown):
+    data = {"reason": "accessNotGranted", "provider": "github", **members}
     arguments, environment = answering(tmp_path, error={"code": 1002, "message": "Not granted.", "data": data})
     done = subprocess.run([*arguments, *options], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, timeout=60)

@@ -65,15 +65,17 @@ def test_sign_in_returns_a_credential_that_verifies(run, provider):
 
 def test_without_an_account_and_a_terminal_the_command_that_signs_in_is_named(run):
     code, output, errors = run("sign-in", "vimeo")
-    command = re.search(r"einlassctl sign-in vimeo .*--store ([^\s)]+)", errors)
+    command = re.search(r"next: Sign in on a terminal: python -m einlass sign-in vimeo --store (\S+) ", errors)
     assert (code, output) == (1, "") and command, errors
     assert command[1].endswith("store/accounts.db")
+    assert "next: Add an account with its credential: python -m einlass add FILE --store" in errors
 
 
 def test_without_a_terminal_a_question_says_how_to_answer_it_in_advance(run):
     code, output, errors = run("sign-in", "facebook")
     assert (code, output) == (1, "") and "interactionRequired" in errors
-    assert "grantAccess is answered in advance by python -m einlass access facebook grant --store" in errors
+    assert "next: Allow the access: python -m einlass access facebook grant --store" in errors
+    assert "next: Confirm the account in advance: python -m einlass sign-in facebook --confirm --store" in errors
     assert run("access", "facebook", "grant")[0] == 0
     assert run("sign-in", "facebook", "--confirm")[0] == 0
 
@@ -99,20 +101,21 @@ def test_an_account_that_is_there_is_replaced_only_when_asked(run):
 
 
 def test_bash_signs_in(run):
-    code, output, errors = run(stdin="y\n1\n", program=[CLIENTS / "bash/sign-in", "twitter"])
+    code, output, errors = run(stdin="1\n1\n", program=[CLIENTS / "bash/sign-in", "twitter"])
     assert code == 0, errors
     assert json.loads(output)["credential"]["screenName"] == "ada"
     assert "error" not in errors  # the client read the output to its end, so no write of the server failed
 
 
 def test_bash_names_the_next_step_with_the_options_in_use(run):
-    code, output, errors = run(stdin="n\n", program=[CLIENTS / "bash/sign-in", "twitter"])
+    code, output, errors = run(stdin="2\n", program=[CLIENTS / "bash/sign-in", "twitter"])
     assert (code, output) == (1, "") and "accessNotGranted, 1002" in errors
-    assert re.search(r"^next: .*: einlassctl access reset bash twitter --store \S+store/accounts\.db ", errors, re.M), errors
+    for command in ("reset bash twitter", "set bash twitter granted"):
+        assert re.search(rf"^next: .*: einlassctl access {command} --store \S+store/accounts\.db ", errors, re.M), errors
 
 
 def test_a_person_logs_in_at_a_server_of_their_own(run):
-    replies = {b"Password of ada": b"demo-password\n"}
+    replies = {b"Password; nothing cancels: ": b"demo-password\n", b"Remember the password? [y/N] ": b"\n"}
 
     def on_a_terminal(command, **where):
         """Runs a command on a terminal, answers each question, and returns its result."""
@@ -129,6 +132,7 @@ def test_a_person_logs_in_at_a_server_of_their_own(run):
         os.close(ours)
         return child.returncode, output, shown
 
-    code, output, _ = run("sign-in", "fcsdk", "--server", run.addresses["fcsdk"], "--username", "ada", "--json",
-                          "--show-secrets", "--deadline", "60", on=on_a_terminal)
+    code, output, shown = run("sign-in", "fcsdk", "--server", run.addresses["fcsdk"], "--username", "ada", "--json",
+                              "--show-secrets", "--deadline", "60", on=on_a_terminal)
+    assert re.search(r"^Log in at “http://\S+” as “ada”\.\r$", shown.decode(), re.M), shown
     assert code == 0 and json.loads(output)["credential"]["type"] == "session"

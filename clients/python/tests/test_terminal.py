@@ -314,6 +314,7 @@ def test_a_problem_shows_the_providers_words_and_the_next_step():
     ({"method": "access.reset", "params": {"provider": "github"}}, "access github reset"),
     ({"method": "access.set", "params": {"provider": "github"}}, "access github grant"),
     ({"method": "accounts.add", "params": {"replace": True}}, "add FILE --replace"),
+    ({"method": "auth.perform", "params": {"provider": "github", "confirm": True}}, "sign-in github --confirm"),
     ({"method": "providers.list", "params": {}}, "providers"),
     ({"method": "store.status", "params": {}}, ""), ({"method": "later.method", "params": {}}, ""), ({}, "")])
 def test_a_next_step_has_the_command_of_this_program(step, shown):
@@ -321,6 +322,15 @@ def test_a_next_step_has_the_command_of_this_program(step, shown):
     lines = explain(EinlassError(1, "x", data, "No."), terminal.parse(["accounts", "--store", "/a/store.db"])).splitlines()
     command = f": python -m einlass {shown} --store /a/store.db" if shown else "."
     assert lines == ["problem: No. (x, 1)", f"   next: Do it{command}", "   next: Look: ls '/a b'"]
+
+
+def test_the_next_step_for_the_parameter_server_is_its_option():
+    data = {"reason": "invalidParams", "retryable": False, "provider": "fcsdk", "path": "/server",
+            "next": [{"label": "Name a server of your own"}]}
+    problem = EinlassError(-32602, "invalidParams", data, "The server is not named.")
+    shown = explain(problem, terminal.parse(["sign-in", "fcsdk"]))
+    assert shown.splitlines()[1:] == [
+        "   next: Name a server of your own: python -m einlass sign-in fcsdk --server ADDRESS"]
 
 
 def test_a_server_that_is_missing_is_named():

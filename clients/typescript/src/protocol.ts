@@ -1,6 +1,6 @@
 /**
- * The types of the protocol. `clients/generate-types` writes this file from protocol/openrpc.json and
- * protocol/errors.json. The parameters of `accounts.list` are `AccountsListParams`, its result is `AccountsListResult`.
+ * The types of the protocol. `clients/generate-types` writes this file from protocol/openrpc.json. The parameters of
+ * `accounts.list` are `AccountsListParams`, its result is `AccountsListResult`.
  */
 
 export interface AccountRefusals {
@@ -10,6 +10,19 @@ export interface AccountRefusals {
   endsAt?: number;
   /** The protected resource of the credential. */
   resource?: string;
+}
+
+export interface NextStep {
+  /** The step in words, for people. */
+  label: string;
+  /** The method that does it. */
+  method?: string;
+  /** Some parameters of the method. */
+  params?: Record<string, unknown>;
+  /** A page of the provider, with https. */
+  page?: string;
+  /** A command of a shell: to show, never to run. */
+  command?: string;
 }
 
 export interface Account {
@@ -41,6 +54,8 @@ export interface Account {
   resources?: string[];
   /** Only of accounts.list: the credentials that are not returned, for a service or, without an address, at all. */
   refusals?: AccountRefusals[];
+  /** Only of accounts.list: the next steps, if the account needs a sign-in or does not work. */
+  next?: NextStep[];
   /** The time of adding. */
   addedAt: number;
 }
@@ -137,14 +152,6 @@ export interface SessionCredential {
 }
 
 export type Credential = Oauth1Credential | Oauth2Credential | SessionCredential;
-
-/** The next step. */
-export interface ErrorDataHint {
-  /** The method that solves the problem. */
-  method: string;
-  /** Some of its parameters. */
-  params: Record<string, unknown>;
-}
 
 /** The answer of the provider. */
 export interface ErrorDataServerError {
@@ -326,10 +333,10 @@ export interface ErrorData {
   retryable: boolean;
   /** A closer word than the reason. */
   detail?: string;
-  /** The next step. */
-  hint?: ErrorDataHint;
-  /** A next step outside of the protocol. */
-  advice?: "checkClock" | "unlockOnWeb" | "changeSettings";
+  /** The next steps, the most useful one first. */
+  next: NextStep[];
+  /** True with an empty next, because nothing helps. */
+  final?: boolean;
   /** The provider. */
   provider?: string;
   /** The account. */
@@ -476,6 +483,10 @@ export interface Problem {
   path?: string;
   /** For people. */
   message: string;
+  /** The next steps, the most useful one first. */
+  next: NextStep[];
+  /** True with an empty next, because nothing helps. */
+  final?: boolean;
 }
 
 /** A page to open. */
@@ -1180,6 +1191,8 @@ export interface InitializeResultLeftOut {
   provider?: string;
   /** The problem with it. */
   message: string;
+  /** The next steps. */
+  next: NextStep[];
 }
 
 export interface InitializeResult {
@@ -1548,7 +1561,7 @@ export interface AccountsRenewParams {
 export interface AccountsRenewResult {
   /** rejected: the provider refused; failed: the provider could not be reached, or the person is needed. */
   result: "renewed" | "rejected" | "failed";
-  /** The error unless renewed; data.hint names the remedy. */
+  /** The error unless renewed; data.next has the next steps. */
   error?: Error;
 }
 
@@ -1570,6 +1583,8 @@ export interface AccountsSignOutResultNotRevoked {
   what: string;
   /** The reason why it stays valid at the provider. */
   reason: string;
+  /** The next step, if there is one. */
+  next?: NextStep[];
 }
 
 export interface AccountsSignOutResult {
@@ -1602,6 +1617,8 @@ export interface AccountsRemoveResultNotRevoked {
   what: string;
   /** The reason why it stays valid at the provider. */
   reason: string;
+  /** The next step, if there is one. */
+  next?: NextStep[];
 }
 
 export interface AccountsRemoveResult {
@@ -2763,6 +2780,8 @@ export interface StoreStatusResult {
   sqlite?: string;
   /** The server of a store in PostgreSQL. */
   database?: StoreStatusResultDatabase;
+  /** The next steps; empty if all is well. */
+  next: NextStep[];
 }
 
 /** Checks the store: reads all of it and opens every sealed value. */
@@ -2776,6 +2795,8 @@ export interface StoreCheckResultFindings {
   account?: string;
   /** For people. */
   message: string;
+  /** The next steps. */
+  next: NextStep[];
 }
 
 export interface StoreCheckResult {
@@ -2975,7 +2996,7 @@ export interface CredentialsRefreshFailedParams {
   account: string;
   /** The resource of the credential; missing for the account's own. */
   resource?: string;
-  /** The error; data.hint names the remedy. */
+  /** The error; data.next has the next steps. */
   error: Error;
 }
 
@@ -3073,141 +3094,3 @@ export interface Notifications {
   "network.changed": NetworkChangedParams;
   "store.progress": StoreProgressParams;
 }
-
-/** The next step for the person, by the reason of an error. */
-export const nextSteps: Readonly<Record<string, string>> = {
-  invalidJSON:
-    "This is a fault of the program that spawned einlass: report it there.",
-  invalidUTF8:
-    "This is a fault of the program that spawned einlass: report it there.",
-  lineTooLong:
-    "This is a fault of the program that spawned einlass: report it there.",
-  tooDeep:
-    "This is a fault of the program that spawned einlass: report it there.",
-  invalidHeader:
-    "This is a fault of the program that spawned einlass: report it there.",
-  invalidRequest:
-    "This is a fault of the program that spawned einlass: report it there.",
-  invalidId:
-    "This is a fault of the program that spawned einlass: report it there.",
-  duplicateKey:
-    "This is a fault of the program that spawned einlass: report it there.",
-  duplicateId:
-    "This is a fault of the program that spawned einlass: report it there.",
-  emptyBatch:
-    "This is a fault of the program that spawned einlass: report it there.",
-  batchTooLarge:
-    "This is a fault of the program that spawned einlass: report it there.",
-  notBatchable:
-    "This is a fault of the program that spawned einlass: report it there.",
-  alreadyInitialized:
-    "This is a fault of the program that spawned einlass: report it there.",
-  shuttingDown:
-    "Start einlass again.",
-  unknownMethod:
-    "Update einlass, or the program that spawned it.",
-  invalidParams:
-    "Correct the parameter that `path` names; `expected` describes the valid values.",
-  positionalParams:
-    "This is a fault of the program that spawned einlass: report it there.",
-  unsupportedVersion:
-    "Update einlass, or the program that spawned it.",
-  invalidCursor:
-    "Start the list again without a cursor.",
-  internal:
-    "Run einlass again with --log-level debug and report its log.",
-  cancelled:
-    "Start it again if you did not intend that. If standard input ended too early, start einlass with --finish.",
-  overloaded:
-    "Wait until some are answered, then try again.",
-  noSystemAccount:
-    "Sign in at the provider (einlassctl sign-in PROVIDER), or add an account with its credential (einlassctl accounts add).",
-  accessNotGranted:
-    "Allow it (einlassctl access set APPLICATION PROVIDER granted); or reset an earlier denial (einlassctl access reset APPLICATION PROVIDER), sign in again and allow it.",
-  userCanceledAccountSelection:
-    "Sign in again and choose an account.",
-  accountBanned:
-    "Ask the provider about the account, or sign in with another one.",
-  reloginNeeded:
-    "Sign in to the account again (einlassctl sign-in --account ACCOUNT); if the provider has no sign-in, add it again with its new credential (einlassctl accounts add --replace).",
-  notIssuedToThisClient:
-    "Sign in to the account from this application, or with its client id (einlassctl sign-in --account ACCOUNT). The credentials of other applications are kept.",
-  authenticatorUnconfigured:
-    "Register an application at the provider and store its client id and secret (einlassctl providers configure PROVIDER), or pass them in the configuration file or in `initialize`.",
-  networkFailure:
-    "Check the network connection and the clock, then try again.",
-  providerFailure:
-    "See the provider's error; if it is retryable, try again in some minutes.",
-  accountStoreFailure:
-    "Correct the problem in the message, then try again.",
-  interactionRequired:
-    "Answer in advance as in `hint` or `prompts`, or use a front end that can show the prompt.",
-  userCanceled:
-    "Start again and answer the prompt.",
-  accessDenied:
-    "Sign in again and allow it on the provider's page.",
-  stateMismatch:
-    "Sign in again, and use only the page of the new sign-in.",
-  flowExpired:
-    "Start again; give a longer deadline if the time was too short.",
-  flowNotSupported:
-    "Use another flow, or another provider (einlassctl providers list).",
-  wrongCredentials:
-    "Enter name and password again.",
-  throttled:
-    "Wait for the time in the message, then try again; if a service has refused the token, a sign-in helps at once (einlassctl sign-in --account ACCOUNT).",
-  tokenNotSaved:
-    "Repair the store, then sign in to the account again (einlassctl sign-in --account ACCOUNT).",
-  verificationFailed:
-    "Check the clock; if it is right, replace the assertion that the message names, else do not trust this sign-in and report it.",
-  unknownProvider:
-    "List the providers (einlassctl providers list) and use one of their ids, or add the provider (einlassctl providers add).",
-  unknownAccount:
-    "List the accounts (einlassctl accounts list) and use one of their ids.",
-  unknownFlow:
-    "There is nothing to do, because the flow has ended.",
-  unknownPrompt:
-    "There is nothing to do, because the prompt has closed.",
-  promptAlreadyAnswered:
-    "There is nothing to do, because the first answer counts.",
-  invalidChoice:
-    "Choose one of those that were offered.",
-  reservedParameter:
-    "Leave it out of the custom parameters.",
-  bindingMismatch:
-    "Use the configuration of the account's sign-in, or store the registration again (einlassctl providers configure PROVIDER), or add the account again (einlassctl accounts add --replace).",
-  unsafeURL:
-    "Use an https address. If no provider serves it, choose an account for it (einlassctl services add ADDRESS PROVIDER). If a server of the own network is not public, name it in internalHosts of the configuration file.",
-  accountExists:
-    "Use the stored account, or add it with \"replace\": true (einlassctl accounts add --replace).",
-  invalidCredential:
-    "Sign the person in at the provider (einlassctl sign-in PROVIDER), or get a new credential.",
-  emailAlreadyInUse:
-    "Sign in as that user, or use another address.",
-  invalidEmail:
-    "Enter an address such as ada@example.com.",
-  wrongPassword:
-    "Enter the password again.",
-  tooManyRequests:
-    "Wait for the time in the message, then try again.",
-  userNotFound:
-    "Choose one of the list (einlassctl users list).",
-  accountExistsWithDifferentCredential:
-    "Sign in as that user with one of `providers`, then link `pendingCredential` with `users.link` (einlassctl users link USER PROVIDER).",
-  requiresRecentLogin:
-    "Sign the person in again with `users.reauthenticate`, or let the person do it (einlassctl users delete USER).",
-  providerAlreadyLinked:
-    "Unlink that identity first (einlassctl users unlink USER PROVIDER).",
-  noSuchProvider:
-    "Choose a provider of the user's identities (einlassctl users show USER).",
-  userMismatch:
-    "Sign in as the current user, or sign that user out first.",
-  credentialAlreadyInUse:
-    "Sign in as that user: `users.signIn` takes `pendingCredential`. To free the identity: (einlassctl users unlink USER PROVIDER).",
-  weakPassword:
-    "Choose a longer password.",
-  missingEmail:
-    "Pass an e-mail address such as ada@example.com.",
-  nullUser:
-    "Sign a user in with `users.signIn`; the users of all applications: (einlassctl users list).",
-};
