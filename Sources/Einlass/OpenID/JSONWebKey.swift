@@ -90,14 +90,17 @@ public struct JSONWebKey: Sendable {
 
 extension JSONWebKey {
   /// The names of the registry "JSON Web Signature and Encryption Algorithms" of RFC 7518 section
-  /// 7.1, without those for content encryption.
+  /// 7.1: for signatures, for key encryption and for content encryption.
   private static let registeredAlgorithms: Set<String> = [
     "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "ES256K",
     "EdDSA", "Ed25519", "Ed448", "HS256", "HS384", "HS512", "HS1", "RS1", "none",
-    "ML-DSA-44", "ML-DSA-65", "ML-DSA-87", "RSA1_5", "RSA-OAEP", "RSA-OAEP-256", "RSA-OAEP-384",
-    "RSA-OAEP-512", "ECDH-ES", "ECDH-ES+A128KW", "ECDH-ES+A192KW", "ECDH-ES+A256KW", "dir",
-    "A128KW", "A192KW", "A256KW", "A128GCMKW", "A192GCMKW", "A256GCMKW", "PBES2-HS256+A128KW",
-    "PBES2-HS384+A192KW", "PBES2-HS512+A256KW",
+    "ML-DSA-44", "ML-DSA-65", "ML-DSA-87",
+    "RSA1_5", "RSA-OAEP", "RSA-OAEP-256", "RSA-OAEP-384", "RSA-OAEP-512", "ECDH-ES",
+    "ECDH-ES+A128KW", "ECDH-ES+A192KW", "ECDH-ES+A256KW", "dir", "A128KW", "A192KW", "A256KW",
+    "A128GCMKW", "A192GCMKW", "A256GCMKW", "PBES2-HS256+A128KW", "PBES2-HS384+A192KW",
+    "PBES2-HS512+A256KW",
+    "A128CBC-HS256", "A192CBC-HS384", "A256CBC-HS512", "A128GCM", "A192GCM", "A256GCM", "A128CBC",
+    "A192CBC", "A256CBC", "A128CTR", "A192CTR", "A256CTR",
   ]
 }
 

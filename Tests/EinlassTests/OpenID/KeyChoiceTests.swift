@@ -92,6 +92,28 @@ import Testing
   }
 
   @Test(
+    "Any other registered algorithm excludes a key, also one that einlass does not know",
+    arguments: [
+      "RS256", "RS1", "PS512", "ES512", "ES256K", "Ed25519", "Ed448", "HS1", "HS512", "none",
+      "ML-DSA-87", "RSA1_5", "RSA-OAEP", "RSA-OAEP-512", "ECDH-ES", "ECDH-ES+A256KW", "dir",
+      "A128KW", "A192GCMKW", "PBES2-HS256+A128KW", "A128CBC-HS256", "A256GCM", "A192CBC",
+      "A256CTR",
+    ])
+  func registered(name: String) throws {
+    #expect(try Self.fault([Self.json(Self.key, "k0", ["alg": .string(name)])]) == .keyAlgorithm)
+    // Another key of that id is still tried.
+    #expect(
+      try Self.fault([Self.json(Self.other, "k0", ["alg": .string(name)]), Self.json()]) == nil)
+  }
+
+  @Test(
+    "A name that is not registered says nothing about a key",
+    arguments: ["", "ES521", "ES224", "eddsa", "ed25519", "RSA", "None", "SHA256withECDSA"])
+  func unregistered(name: String) throws {
+    #expect(try Self.fault([Self.json(Self.key, "k0", ["alg": .string(name)])]) == nil)
+  }
+
+  @Test(
     "Sixteen keys are tried, without those of another kind",
     arguments: [(15, 0, true), (16, 0, false), (15, 40, true)])
   func limit(others: Int, elliptic: Int, isValid: Bool) throws {
