@@ -173,11 +173,14 @@ struct ErrorRule: Sendable, Equatable {
   var advice: Problem.Advice?
   /// Whether the person should sign in again, although the credential may be good.
   var suggestsRelogin: Bool
+  /// Whether the rule is of RFC 6749, and not the provider's own.
+  private var isStandard = false
 
   /// A rule for refusals with these codes.
   fileprivate init(_ outcome: Outcome, step: Step? = nil, codes: [JSONValue]) {
     (self.outcome, self.step, self.codes) = (outcome, step, codes)
     (status, subcodes, suggestsRelogin) = (.unsuccessful, [], false)
+    isStandard = true
   }
 
   init(_ value: JSONValue, at pointer: String, provider: String?) throws(DescriptorReader.Fault) {
@@ -224,8 +227,9 @@ struct ErrorRule: Sendable, Equatable {
         (!response.isSuccess || errorText?.isRefusal == true)
           && (response.status < 500 || outcome.isPassing)
       }
+    let code = isStandard || errorText?.isUsual != true ? errorText?.code : nil
     return isStatus && (self.step ?? step) == step
-      && (codes.isEmpty || errorText?.code.map(codes.contains) == true)
+      && (codes.isEmpty || code.map(codes.contains) == true)
       && (subcodes.isEmpty || errorText?.subcode.map(subcodes.contains) == true)
       && (bodyOverBytes.map { response.body.count > $0 } ?? true)
   }

@@ -9,6 +9,9 @@ struct ProviderErrorText: Sendable, Equatable {
   var text: String?
   /// Whether the answer is a refusal regardless of its status.
   var isRefusal = false
+  /// Whether the shape is one of `ErrorShape.usual`. Its code may be another server's and means what
+  /// RFC 6749 says, never what the provider's own rules say.
+  var isUsual = false
 }
 
 /// One form of a provider's errors.
@@ -29,6 +32,8 @@ struct ErrorShape: Sendable, Equatable {
   var isRefusal = false
   /// Marks answers of this shape that are no errors.
   var exception: Exception?
+  /// Whether the shape is one of `usual`.
+  private var isUsual = false
 
   /// A pointer, and the value there in answers that are no errors.
   struct Exception: Sendable, Equatable {
@@ -48,8 +53,10 @@ struct ErrorShape: Sendable, Equatable {
     (nil, "/errors/0/message"), (nil, "/errors/0/detail"), (nil, "/errors/0"),
     ("/code", "/message"), ("/code", "/detail"), (nil, "/detail"), (nil, "/title"),
     (nil, "/message"), (nil, "/error_description"),
-  ].map { (code: String?, text: String) in
-    ErrorShape(.json(code: code, subcode: nil, type: nil, text: text))
+  ].map { (code: String?, text: String) -> ErrorShape in
+    var shape = ErrorShape(.json(code: code, subcode: nil, type: nil, text: text))
+    shape.isUsual = true
+    return shape
   }
 
   init(_ value: JSONValue, at pointer: String, provider: String?) throws(DescriptorReader.Fault) {
@@ -91,6 +98,7 @@ struct ErrorShape: Sendable, Equatable {
     if let exception, json?.at(pointer: exception.pointer) == exception.value { return nil }
     var errorText = plainErrorText(json: json, body: body)
     errorText?.isRefusal = isRefusal
+    errorText?.isUsual = isUsual
     return errorText
   }
 

@@ -104,11 +104,23 @@ struct ErrorRulesTests {
       ("Failed to validate oauth signature", nil, "Failed to validate oauth signature"),
       ("<html><body>Sorry</body></html>", nil, nil), ("  <!DOCTYPE html>", nil, nil),
       (#"{"unknown":true}"#, nil, nil), (#"[{"code":1}]"#, nil, nil), ("", nil, nil),
-      (#"{"errors":[]}"#, nil, nil), (#"{"errors":[{"code":true,"message":"x"}]}"#, nil, nil),
+      (#"{"errors":[]}"#, nil, nil), (#"{"errors":[{"code":true,"message":"x"}]}"#, nil, "x"),
     ] as [(String, String?, String?)])
   func shapes(body: String, code: String?, text: String?) async throws {
     let (problem, _) = try await chirp(.text(body, status: 401))
     #expect(problem.serverError == .init(status: 401, code: code, text: text))
+  }
+
+  @Test func `A code of the provider means something only in the provider's own shapes`()
+    async throws
+  {
+    let (problem, account) = try await chirp(.json(#"{"code":64,"message":"m"}"#, status: 403))
+    #expect(problem.reason == .providerFailure && account.health == .ok)
+    #expect(problem.serverError == .init(status: 403, code: "64", text: "m"))
+    // The control: a code of RFC 6749 counts in any shape.
+    let (refused, _) = try await chirp(
+      .json(#"{"code":"invalid_client","message":"m"}"#, status: 400))
+    #expect(refused.reason == .authenticatorUnconfigured)
   }
 
   @Test("A suspended account is recognised in XML as well")
