@@ -68,16 +68,21 @@ func shownName(_ text: String) -> String? {
 
 extension WebAddress {
   /// Returns the address that a `Location` header of an answer from here names. RFC 9110 section
-  /// 10.2.2.
+  /// 10.2.2. `nil` for this same address and for one of another scheme.
   fileprivate func target(of location: String) -> WebAddress? {
     let place = location.prefix { $0 != "#" }
-    let beginning =
-      if place.hasPrefix("//") {
+    guard !place.isEmpty else { return nil }
+    // A colon in the first segment is the end of a scheme. RFC 3986 section 4.2.
+    let isAbsolute = place.prefix { $0 != "/" && $0 != "?" }.utf8.contains(UInt8(ascii: ":"))
+    let beginning: String =
+      if isAbsolute {
+        ""
+      } else if place.hasPrefix("//") {
         "\(scheme.rawValue):"
       } else if place.hasPrefix("/") {
         origin
-      } else if place.hasPrefix("https:") || place.hasPrefix("http:") {
-        ""
+      } else if place.hasPrefix("?") {
+        origin + path
       } else {
         origin + (path.lastIndex(of: "/").map { path[...$0] } ?? "/")
       }

@@ -33,10 +33,12 @@ struct AnswerFaultTests {
     arguments: [
       ("https://op.example/b", "https://op.example/b"), ("/b", "https://op.example/b"),
       ("b", "https://op.example/a/b"), ("//op.example/b", "https://op.example/b"),
-      ("https://op.example:443/b#c", "https://op.example/b"), ("?b", "https://op.example/a/?b"),
+      ("https://op.example:443/b#c", "https://op.example/b"), ("?b", "https://op.example/a/x?b"),
       ("https://op.example:8443/b", nil), ("http://op.example/b", nil),
       ("https://evil.example/b", nil), ("//evil.example/b", nil), ("https:b", nil),
-      ("https://op.example@evil.example/", nil), ("", nil), ("file:///etc/passwd", nil),
+      ("https://op.example@evil.example/", nil), ("", nil), ("#c", nil),
+      ("file:///etc/passwd", nil), ("FILE:/b", nil), ("mailto:b", nil), ("b:c/d", nil),
+      ("HTTPS://op.example/b", "https://op.example/b"), ("c/b:d", "https://op.example/a/c/b:d"),
     ] as [(String, String?)])
   func redirects(place: String, target: String?) async throws {
     let address = WebAddress(scheme: .https, host: "op.example", path: "/a/x")
