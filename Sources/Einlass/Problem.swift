@@ -144,6 +144,7 @@ extension Problem {
     enum OAuthCode: String {
       case invalidClient = "invalid_client"
       case invalidGrant = "invalid_grant"
+      case invalidRequest = "invalid_request"
       case invalidToken = "invalid_token"
       case unsupportedGrantType = "unsupported_grant_type"
       case invalidTarget = "invalid_target"

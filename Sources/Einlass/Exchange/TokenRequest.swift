@@ -80,7 +80,7 @@ extension FlowFailure {
   /// it need not be the secret.
   fileprivate func naming(_ proof: ClientProof?, _ provider: Provider) -> FlowFailure {
     guard let proof, problem.reason == .authenticatorUnconfigured,
-      problem.serverError?.code == "invalid_client"
+      problem.serverError?.oauthCode == .invalidClient
     else { return self }
     var failure = self
     failure.problem.message =

@@ -54,10 +54,10 @@ extension FlowFailure {
   /// Whether the server may have refused the client's proof. RFC 6749 section 5.2. Some servers call
   /// an assertion for another audience an invalid request.
   func mayBeAbout(_ proof: ClientProof?) -> Bool {
-    guard remedy == nil, let said = problem.serverError else { return false }
+    guard remedy == nil, deviceState == nil, let said = problem.serverError else { return false }
     if isInvalidRequest, proof?.audience != nil { return true }
-    return said.code == "invalid_client" || said.status == 401 || said.status == 403
+    return said.oauthCode == .invalidClient || said.status == 401 || said.status == 403
   }
 
-  var isInvalidRequest: Bool { problem.serverError?.code == "invalid_request" }
+  var isInvalidRequest: Bool { problem.serverError?.oauthCode == .invalidRequest }
 }

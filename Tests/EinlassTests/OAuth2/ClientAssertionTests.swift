@@ -186,6 +186,11 @@ import Testing
     #expect(
       try await audiences([invalid, device, token])
         == ["/device \(op)", "/device \(op)/device", "/token \(op)/token"])
+    // A device code that waits for the person says nothing about the client either.
+    let pending = Script.Reply.json(#"{"error":"authorization_pending"}"#, status: 403)
+    #expect(
+      try await audiences([device, pending, token])
+        == ["/device \(op)", "/token \(op)/token", "/token \(op)/token"])
     // The control: another refusal is not about the client.
     #expect(
       try await audiences([.json(#"{"error":"invalid_scope"}"#, status: 400)]) == [
