@@ -11,9 +11,13 @@ public struct Revocation: Sendable, Equatable {
     public var reason: String
     /// The next step, if there is one.
     public var advice: Problem.Advice?
+    /// The request without which the provider cannot be asked, if there is one.
+    public var hint: Problem.Hint?
 
-    public init(what: String, reason: String, advice: Problem.Advice? = nil) {
-      (self.what, self.reason, self.advice) = (what, reason, advice)
+    public init(
+      what: String, reason: String, advice: Problem.Advice? = nil, hint: Problem.Hint? = nil
+    ) {
+      (self.what, self.reason, self.advice, self.hint) = (what, reason, advice, hint)
     }
   }
 
@@ -294,13 +298,16 @@ extension SignOut {
 
 extension Revocation {
   fileprivate mutating func leave(
-    _ what: String, _ reason: String, advice: Problem.Advice? = nil
+    _ what: String, _ reason: String, advice: Problem.Advice? = nil, hint: Problem.Hint? = nil
   ) {
-    notRevoked.append(Remainder(what: what, reason: reason, advice: advice))
+    notRevoked.append(Remainder(what: what, reason: reason, advice: advice, hint: hint))
   }
 
   fileprivate mutating func leave(_ what: String, _ problem: Problem) {
-    leave(what, problem.message, advice: problem.advice)
+    // Any other hint is about the credential, and that has been removed here.
+    let isAboutSettings = problem.reason == .authenticatorUnconfigured
+    leave(
+      what, problem.message, advice: problem.advice, hint: isAboutSettings ? problem.hint : nil)
   }
 }
 

@@ -73,7 +73,7 @@ extension JSONValue {
             .object(
               JSONObject(present: [
                 "what": .string(entry.what), "reason": .string(entry.reason),
-                "next": entry.advice.map { [NextStep($0.label).json] },
+                "next": entry.nextSteps.map { .array($0.map(\.json)) },
               ]))
           }),
         "endSessionURL": revocation.endSession.map { .string($0.text) },

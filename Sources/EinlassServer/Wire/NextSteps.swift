@@ -261,6 +261,14 @@ extension Account {
   }
 }
 
+extension Revocation.Remainder {
+  /// The next steps; `nil` if there is none.
+  var nextSteps: [NextStep]? {
+    let steps = (advice.map(NextStep.steps) ?? []) + (hint.map { [NextStep($0)] } ?? [])
+    return steps.isEmpty ? nil : steps
+  }
+}
+
 extension StoreMaintenance.Finding {
   /// The next steps.
   var nextSteps: [NextStep] {

@@ -57,7 +57,10 @@ import Testing
     #expect(work(script).isEmpty && script.store.accounts.count == 1)
     let report = try await remove(script, requiringRevocation: false)
     #expect(report.notRevoked.map(\.reason) == [refusal?.message])
-    #expect(report.notRevoked.first?.reason.contains("--config") == true)
+    let left = try #require(report.notRevoked.first)
+    let isElsewhere = reason == .bindingMismatch
+    #expect((left.advice == .useOtherConfiguration) == isElsewhere)
+    #expect((left.hint?.method == "providers.configure") != isElsewhere)
     #expect(script.store.accounts.isEmpty)
   }
 
