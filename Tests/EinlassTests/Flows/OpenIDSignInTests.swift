@@ -168,12 +168,12 @@ import Testing
     for (query, words) in [
       (
         "code=EVIL&state=\(Self.stateParameter)&iss=https%3A%2F%2Fop.example%2F",
-        "names the issuer https://op.example/ instead of https://op.example."
+        "names the issuer https://op.example/ instead of \(Self.issuer)."
       ),
       ("code=EVIL&state=\(Self.stateParameter)", "does not name its issuer"),
       (
         "error=access_denied&state=\(Self.stateParameter)&iss=https%3A%2F%2Fevil.example",
-        "names the issuer https://evil.example instead of https://op.example."
+        "names the issuer https://evil.example instead of \(Self.issuer)."
       ),
     ] {
       let script = Script(Self.replies, answers: [.accept()], brought: [query, Self.good])

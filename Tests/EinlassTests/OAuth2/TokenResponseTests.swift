@@ -31,10 +31,11 @@ struct TokenResponseTests {
   }
 
   @Test(
-    "The token type is Bearer in any case of letters, and no other",
+    "The token type is Bearer in any case of letters, or missing, and no other",
     arguments: [
       ("\"bearer\"", true), ("\"Bearer\"", true), ("\"BEARER\"", true), ("\"mac\"", false),
-      ("null", false),
+      ("null", true), ("\"\"", true), ("\"DPoP\"", false), ("7", false), ("[\"Bearer\"]", false),
+      ("\"Bearer mac\"", false), ("\"N_A\"", false),
     ])
   func type(text: String, isAccepted: Bool) throws {
     let credential = try credential(#"{"access_token":"t","token_type":\#(text)}"#)

@@ -114,9 +114,16 @@ import Testing
       let token = try Self.idToken { $0["at_hash"] = .string(Base64URL.encode(Array(digest))) }
       let script = Script([Self.keys, .json(#"{"sub":"42"}"#)])
       let credential = OAuth2Credential(accessToken: Secret("AT"), idToken: token)
-      let result = try await verify(
-        script, .credential(.oauth2(credential)), Self.provider(Self.identity))
-      #expect(result.isValid == (named == "AT") && script.log.count == 2)
+      var result: Verification?
+      var problem: Problem?
+      do {
+        result = try await verify(
+          script, .credential(.oauth2(credential)), Self.provider(Self.identity))
+      } catch let error as Problem { problem = error }
+      #expect((result?.isValid == true) == (named == "AT"))
+      // Nothing names the application of another token.
+      #expect((problem?.detail == "applicationUnknown") == (named == "another"))
+      #expect(script.log.count == 2)
     }
   }
 
@@ -180,6 +187,10 @@ import Testing
     arguments: [
       (identity, #"{"sub":"42"}"#, "42"), (introspection, #"{"active":true,"sub":"42"}"#, "42"),
       (introspection, #"{"active":true}"#, nil),
+      (
+        introspection,
+        #"{"active":true,"client_id":null,"scope":null,"exp":null,"username":null,"sub":42}"#, "42"
+      ),
     ] as [(String, String, String?)])
   func unnamed(more: String, answer: String, person: String?) async throws {
     let script = Script([.json(answer)])
@@ -209,7 +220,7 @@ import Testing
         ["active ok", "application ok", "expiry ok", "identity ok", "scopes no"]
       ),
       (
-        #"{"active":true,"client_id":null,"scope":null,"exp":null,"username":null,"sub":42}"#,
+        #"{"active":true,"client_id":"APP","scope":null,"exp":null,"username":null,"sub":42}"#,
         ["active ok", "application ok", "expiry ok", "identity ok", "scopes no"]
       ),
       (
