@@ -188,8 +188,11 @@ import Testing
         == ["/device \(op)", "/device \(op)/device", "/token \(op)/token"])
     // A device code that waits for the person says nothing about the client either.
     let pending = Script.Reply.json(#"{"error":"authorization_pending"}"#, status: 403)
+    let long = Script.Reply.json(
+      #"{"device_code":"D","user_code":"U","verification_uri":"https://op.example/","expires_in":60}"#
+    )
     #expect(
-      try await audiences([device, pending, token])
+      try await audiences([long, pending, token])
         == ["/device \(op)", "/token \(op)/token", "/token \(op)/token"])
     // The control: another refusal is not about the client.
     #expect(
