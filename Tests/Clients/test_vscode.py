@@ -579,7 +579,10 @@ def at_fake(house, extension, tmp_path):
 @pytest.mark.parametrize("kind", PERSON)
 def test_a_prompt_of_each_kind_is_answered(at_fake, kind, language):
     show = language(KINDS[kind]["prompt"]["show"])
-    host, call, answer = at_fake({**KINDS[kind]["prompt"], "show": show, "more": False})
+    prompt = {**KINDS[kind]["prompt"], "show": show}
+    if kind == "selectAccount":
+        prompt["more"] = False
+    host, call, answer = at_fake(prompt)
     for step, text in PERSON[kind]:
         if step == "press":
             shown = host.choose(show["buttons"][text]["label"])
@@ -598,6 +601,14 @@ def test_a_prompt_of_each_kind_is_cancelled(at_fake, kind):
     host.send(dialog=host.expect("dialog")["dialog"])
     assert host.failure(call)["name"] == "Canceled"
     assert answer() == {"prompt": "p_1", "action": "cancel"}
+
+
+def test_a_sign_in_is_a_new_account_beside_more_accounts_than_those_shown(at_fake):
+    prompt = KINDS["replaceAccount"]["prompt"]
+    host, call, answer = at_fake(prompt)
+    host.choose(prompt["show"]["buttons"][0]["label"])
+    assert host.failure(call)["name"] == "Canceled"
+    assert answer() == {"prompt": "p_1", "action": "accept"}
 
 
 @pytest.mark.parametrize("button, action", [(1, "decline"), (2, "cancel")])

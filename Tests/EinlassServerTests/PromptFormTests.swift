@@ -35,7 +35,7 @@ import Testing
       .grantAccess(
         permissions: ["email"], audience: .friends, added: ["email"], includes: [.refreshToken]),
       .selectAccount([ada, grace], more: true), .confirmAccount(ada),
-      .replaceAccount([ada], more: false),
+      .replaceAccount([ada], more: true),
       .openURL(page("/login", query: "a=b&c=d"), returningTo: "com.example.editor:/callback"),
       .deviceCode(page("/device"), wholePage: nil, userCode: "WDJB-MJHT", expiresAt: 300),
       .enterVerifier(.pin, isAgain: true),
@@ -79,6 +79,11 @@ import Testing
         #expect(isForeign || !letter.isASCII || !letter.isLetter, "\(text)")
       }
     }
+  }
+
+  @Test func `A new account needs no id, however many accounts there are`() {
+    let form = PromptForm(.replaceAccount([Self.account("ada")], more: true), of: Self.flow)
+    #expect(form.fields.isEmpty && form.buttons.first?.action == "accept")
   }
 
   @Test func `A text of another program is marked, cut, and has no controls and quotation marks`() {

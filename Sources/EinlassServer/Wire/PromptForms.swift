@@ -11,7 +11,7 @@ extension PromptForm {
       case .selectAccount(let accounts, let more):
         .accounts(
           "Which \(flow.providerName) account may \(flow.shownApplication) use?", accounts,
-          more: more,
+          more: more, fields: more ? [Field(name: "account", label: "Id of another account")] : [],
           buttons: (more ? [.accept("Another account", isDefault: false)] : []) + [.cancel()])
       case .replaceAccount(let accounts, let more):
         .accounts(
@@ -62,13 +62,11 @@ extension PromptForm {
   }
 
   private static func accounts(
-    _ title: Words, _ accounts: [Account], more: Bool, buttons: [Button]
+    _ title: Words, _ accounts: [Account], more: Bool, fields: [Field] = [], buttons: [Button]
   ) -> PromptForm {
     PromptForm(
       title: title, text: more ? ["There are more accounts than these."] : [],
-      choices: accounts.map(Choice.init),
-      fields: more ? [Field(name: "account", label: "Id of another account")] : [],
-      buttons: buttons)
+      choices: accounts.map(Choice.init), fields: fields, buttons: buttons)
   }
 
   private static func page(

@@ -67,7 +67,7 @@ export class Prompts implements Disposable {
   /** Shows the choices, and the buttons but for `cancel`, which is the Escape key. */
   private async choose(prompt: Prompt, closed: Signal): Promise<Drawn> {
     const { show } = prompt, { title, text } = heading(show);
-    if ("more" in prompt && prompt.more && prompt.provider) {
+    if (prompt.kind === "selectAccount" && prompt.more && prompt.provider) {
       return this.pick(closed, title, "", (await this.accounts(prompt.provider)).map(entry));
     }
     const items: Choice<() => Drawn | Promise<Drawn>>[] = (show.choices ?? []).map(({ label, detail, answer }) => ({
