@@ -18,7 +18,7 @@ from house import PROJECT, make_certificate, missing, open_gate, server_context
 FOLDER = Path(__file__).parent / "neovim"
 sys.path += [str(FOLDER), str(Path(__file__).parent)]
 import hints  # noqa: E402
-from questions import ADA, GRACE, LANGUAGES, QUESTIONS, prompt  # noqa: E402
+from questions import ADA, GRACE, LANGUAGES, PROMPTS, QUESTIONS, prompt  # noqa: E402
 from screen import NVIM, PLUGIN, blocks, hold_pages, lua, run_lua, start_lua, visit, write  # noqa: E402
 
 pytestmark = pytest.mark.skipif(bool(missing(NVIM)), reason=f"skipped: there is no {NVIM}")
@@ -120,6 +120,25 @@ def test_each_kind_of_question_is_asked_and_answered(house, language):
         for text in [show.get("warning", ""), *show.get("text", []), show["title"].replace("\x1b", "^["),
                      *(labels if "choices" in show else fields[:1] or labels)]:
             assert text in asked, case
+
+
+def test_a_text_is_pasted_unseen_though_its_prompt_opens_before_the_page(house):
+    hold_pages(house)
+    script = '''
+local show, answer, asked = require("einlass.prompts").show, nil, 0
+vim.ui.input = function() asked = asked + 1 end
+vim.fn.inputsecret = function() return "1234567" end
+for _, prompt in ipairs(vim.json.decode(vim.env.PROMPTS)) do
+  show(prompt, function(action, members) answer = { action = action, members = members } end)
+end
+vim.wait(200, function() return asked > 0 end, 5)
+vim.api.nvim_feedkeys("p", "mx", false)
+io.write(vim.json.encode({ asked = asked, answer = answer }))'''
+    page = {key: value for key, value in PROMPTS["openURL"]["show"].items() if key != "fields"}
+    prompts = [{"prompt": f"p_{number}", "flows": ["f_1"], "expiresAt": 1763712345, "show": show}
+               for number, show in enumerate([PROMPTS["enterVerifier"]["show"], page])]
+    output, _ = lua(house, script, env={"PROMPTS": json.dumps(prompts)})
+    assert json.loads(output) == {"asked": 0, "answer": {"action": "accept", "members": {"text": "1234567"}}}
 
 
 def test_questions_wait_for_each_other_and_go_away(house):

@@ -31,7 +31,7 @@ QUESTIONS = [
     question("replaceAccount", [1], "accept", {"account": "a_ada"}), question("replaceAccount", [2], "accept"),
     question("replaceAccount", [None], "cancel"),
     question("enterPassphrase", ["one", "two", "horse", "horse"], "accept", {"passphrase": "horse"}),
-    question("enterPassphrase", [""], "cancel"), question("enterVerifier", ["12"], "accept", {"text": "12"}),
+    question("enterPassphrase", [""], "cancel"),
     question("enterPassword", ["ada", "horse", 2], "accept",
              {"username": "ada", "password": "horse", "remember": True}),
     question("enterPassword", ["ada", "horse", 1], "accept",

@@ -149,14 +149,9 @@ local function flow_of(prompt)
   return prompt.flows and prompt.flows[1] or prompt.prompt
 end
 
---- Returns the panel of the flow of this prompt, if it is open.
-function M.of(prompt)
-  return vim.tbl_filter(function(panel) return panel.flow == flow_of(prompt) end, panels)[1]
-end
-
 --- Shows a prompt in the panel of its flow, as `show` of prompts.lua.
 function M.show(prompt, answer)
-  local panel = M.of(prompt)
+  local panel = vim.tbl_filter(function(open) return open.flow == flow_of(prompt) end, panels)[1]
   if not panel then
     local has_failed = vim.env.SSH_CONNECTION ~= nil
     panel = setmetatable({ flow = flow_of(prompt), prompts = {}, answers = {}, has_failed = has_failed }, Panel)

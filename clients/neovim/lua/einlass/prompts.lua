@@ -16,7 +16,8 @@ end
 --- Shows a prompt. `answer(action, members)` gets the answer of the person, `request` sends a request for the dialog.
 --- Returns the dialog with `close()`, `cancel()` and perhaps `closing()`, as |einlass-connect| has them.
 function M.show(prompt, answer, request)
-  if prompt.show.page or panels.of(prompt) and is_beside(prompt.show) then return panels.show(prompt, answer) end
+  -- The text to paste may come before its page.
+  if prompt.show.page or is_beside(prompt.show) then return panels.show(prompt, answer) end
   return questions.show(prompt, answer, request)
 end
 
