@@ -264,7 +264,7 @@ def test_an_account_of_another_program_needs_access(house, host):
     call = host.call("createSession", [])
     host.choose("Ada Lovelace", title="Account of GitHub")
     shown = host.choose("Don't allow", title="“Visual Studio Code” wants to use your “GitHub” accounts.")
-    assert [item["label"] for item in shown["items"]] == ["Allow", "Don't allow", "Not now"]
+    assert [item["label"] for item in shown["items"]] == ["Not now", "Allow", "Don't allow"]
     problem = host.press("Ask Again", "error")
     assert "Forget the earlier answer, to be asked again (einlass: Sign In)." in problem["text"] and "einlassctl" not in problem["text"]
     host.choose("Allow", title="“Visual Studio Code” wants to use your “GitHub” accounts.")
@@ -606,7 +606,8 @@ def test_a_prompt_of_each_kind_is_cancelled(at_fake, kind):
 def test_a_sign_in_is_a_new_account_beside_more_accounts_than_those_shown(at_fake):
     prompt = KINDS["replaceAccount"]["prompt"]
     host, call, answer = at_fake(prompt)
-    host.choose(prompt["show"]["buttons"][0]["label"])
+    shown = host.choose(prompt["show"]["buttons"][0]["label"])
+    assert [item["label"] for item in shown["items"]] == ["A new account", "Ada Lovelace"]  # Enter replaces none
     assert host.failure(call)["name"] == "Canceled"
     assert answer() == {"prompt": "p_1", "action": "accept"}
 

@@ -411,16 +411,18 @@ At a server of the person's own it has the server after an @."
           (when (plist-get account :displayName) (format " (%s)" (einlass--part account :displayName)))
           (unless (equal (plist-get account :health) "ok") (format " – %s" (einlass--part account :health)))))
 
-(defun einlass--complete (text labels values &optional more)
+(defun einlass--complete (text labels values &optional more default)
   "Ask with TEXT for one of LABELS, and return the one of VALUES at its place.
-The list MORE has labels without a value."
+The list MORE has labels without a value.  An empty answer is the label
+DEFAULT, else the first label."
   (let* ((count 0)
          (rows (cl-mapcar (lambda (label value)
                             (setq count (1+ count))
                             (cons (if (< 1 (cl-count label labels :test #'equal)) (format "%s, %d" label count) label)
                                   value))
                           labels values)))
-    (cdr (assoc (completing-read text (append (mapcar #'car rows) more) nil t nil t (or (caar rows) (car more)))
+    (cdr (assoc (completing-read text (append (mapcar #'car rows) more) nil t nil t
+                                (or default (caar rows) (car more)))
                 rows))))
 
 (defun einlass--choose (text accounts)
@@ -454,12 +456,13 @@ The list MORE has labels without a value."
 (defun einlass--pick (prompt)
   "Ask for one of the choices of PROMPT, or for its button that accepts."
   (let* ((choices (einlass--element prompt :choices)) (accept (einlass--button prompt "accept"))
+         (more (when accept (list (einlass--part accept :label))))
          (label (lambda (choice)
                   (concat (einlass--part choice :label)
                           (when (plist-get choice :detail) (format " (%s)" (einlass--part choice :detail))))))
          (answer (einlass--complete (concat (einlass--heading prompt) " ") (mapcar label choices)
                                     (mapcar (lambda (choice) (plist-get choice :answer)) choices)
-                                    (when accept (list (einlass--part accept :label))))))
+                                    more (when (eq t (plist-get accept :default)) (car more)))))
     (if answer
         (cons (plist-get answer :action)
               (cl-loop for (member value) on answer by #'cddr

@@ -108,7 +108,7 @@ In ANSWERS stands PROMPT for the prompt."
     (dolist (prompt (questions-of "selectAccount"))
       (let ((more (questions-label prompt :buttons 0)) (chosen nil))
         (cl-letf (((symbol-function 'einlass--complete)
-                   (lambda (_text labels _values &optional others)
+                   (lambda (_text labels _values &optional others _default)
                      (push (list labels others) chosen)
                      (unless others "a_101"))))
           (should (equal (questions-to (append '(:provider "github") prompt)) '("accept" :account "a_101")))
@@ -122,6 +122,7 @@ In ANSWERS stands PROMPT for the prompt."
 (ert-deftest a-sign-in-belongs-to-an-account-or-to-a-new-one ()
   (questions-should "replaceAccount" '("accept" :account "a_ada") :choice "Ada Lovelace (ada)")
   (questions-should "replaceAccount" '("accept") :choice (questions-label prompt :buttons 0))
+  (questions-should "replaceAccount" '("accept") :choice nil)  ; the default replaces no account
   (questions-should "replaceAccount" '("cancel") :choice 'quit))
 
 (ert-deftest a-passphrase-is-typed-twice-if-it-is-new ()

@@ -22,13 +22,13 @@ def question(kind, replies, action, answer=None, asked=None):
 
 
 QUESTIONS = [
-    question("grantAccess", [1], "accept"), question("grantAccess", [2], "decline"),
-    question("grantAccess", [3], "cancel"), question("grantAccess", [None], "cancel"),
+    question("grantAccess", [2], "accept"), question("grantAccess", [3], "decline"),
+    question("grantAccess", [1], "cancel"), question("grantAccess", [None], "cancel"),
     question("selectAccount", [2], "accept", {"account": "a_grace"}),
     question("selectAccount", [3, "nobody", 3, "grace"], "accept", {"account": "a_grace"}),
     question("selectAccount", [3, "a_alan"], "accept", {"account": "a_alan"}), question("selectAccount", [4], "cancel"),
     question("confirmAccount", [1], "accept"), question("confirmAccount", [2], "cancel"),
-    question("replaceAccount", [1], "accept", {"account": "a_ada"}), question("replaceAccount", [2], "accept"),
+    question("replaceAccount", [2], "accept", {"account": "a_ada"}), question("replaceAccount", [1], "accept"),
     question("replaceAccount", [None], "cancel"),
     question("enterPassphrase", ["one", "two", "horse", "horse"], "accept", {"passphrase": "horse"}),
     question("enterPassphrase", [""], "cancel"),
@@ -37,7 +37,7 @@ QUESTIONS = [
     question("enterPassword", ["ada", "horse", 1], "accept",
              {"username": "ada", "password": "horse", "remember": False}),
     question("enterPassword", ["ada", ""], "cancel"),
-    question("trustCertificate", [1], "accept"), question("trustCertificate", [2], "cancel"),
+    question("trustCertificate", [2], "accept"), question("trustCertificate", [1], "cancel"),
 ]
 
 

@@ -1,5 +1,7 @@
 import { CancellationTokenSource, commands, Disposable, env, ProgressLocation, QuickPickItem, window } from "vscode";
-import { Account, Answer, Prompt, PromptForm, PromptHandlers, PromptKind, Signal } from "../../typescript/src/index";
+import {
+  Account, Answer, Prompt, PromptForm, PromptFormButtons, PromptHandlers, PromptKind, Signal,
+} from "../../typescript/src/index";
 import { plain, sentences } from "./text";
 
 const LINK = "einlass.link";
@@ -72,12 +74,14 @@ export class Prompts implements Disposable {
     }
     const items: Choice<() => Drawn | Promise<Drawn>>[] = (show.choices ?? []).map(({ label, detail, answer }) => ({
       label: plain(label), description: detail && plain(detail), answer: () => members(answer) }));
-    // Enter chooses the first entry.
-    for (const { action, label } of [...show.buttons].sort((a, b) => Number(!!b.default) - Number(!!a.default))) {
-      const answer = action === "accept" ? () => show.fields ? this.enter(show, closed) : true
-        : action === "decline" ? () => false : () => undefined;
-      if (action !== "cancel" || !show.choices) items.push({ label: plain(label), answer });
-    }
+    const row = ({ action, label }: PromptFormButtons) => ({ label: plain(label), answer: action === "accept"
+      ? () => show.fields ? this.enter(show, closed) : true : action === "decline" ? () => false : () => undefined });
+    // Enter chooses the first entry: the default, else a choice, else the button that cancels.
+    const buttons = show.buttons.filter((one) => one.default || one.action !== "cancel" || !show.choices);
+    const first = buttons.find((one) => one.default)
+      ?? (show.choices ? undefined : buttons.find((one) => one.action === "cancel"));
+    if (first) items.unshift(row(first));
+    items.push(...buttons.filter((one) => one !== first).map(row));
     // A long text has a line of its own, because a list cuts it.
     if (!show.choices && text) items[0].detail = text;
     return (await this.pick(closed, title, text, items))?.();

@@ -70,6 +70,20 @@ local function label_of(choice)
   return choice.detail and ("%s (%s)"):format(clean(choice.label), clean(choice.detail)) or clean(choice.label)
 end
 
+--- Returns the choices and the buttons of a form. Pickers choose the first row by Enter, so it is the default button,
+--- else a choice, else the button that cancels.
+local function rows_of(show)
+  local first
+  for _, button in ipairs(show.buttons) do
+    if button.default or not first and not show.choices and button.action == "cancel" then first = button end
+  end
+  local rows = vim.list_extend({ first }, show.choices or {})
+  for _, button in ipairs(show.buttons) do
+    if button ~= first then table.insert(rows, button) end
+  end
+  return rows
+end
+
 --- Calls `found` with the id of the account that the person names, by its id or its user name; else `failed`.
 local function find_account(question, prompt, name, found, failed)
   if vim.startswith(name, "a_") then return found(name) end
@@ -110,19 +124,17 @@ local function enter(prompt, question, number, text, members)
 end
 
 local function ask(prompt, question)
-  local show, items = prompt.show, {}
-  local text, choices = heading(show), show.choices or {}
-  if #choices == 0 and show.fields then return enter(prompt, question, 1, text .. " ", {}) end
-  for _, choice in ipairs(choices) do table.insert(items, label_of(choice)) end
-  for _, button in ipairs(show.buttons) do table.insert(items, clean(button.label)) end
-  question:select(text, items, function(number)
-    local choice, button = choices[number], show.buttons[number - #choices]
-    if choice then
-      local members = vim.deepcopy(choice.answer)
+  local show, rows = prompt.show, rows_of(prompt.show)
+  local text = heading(show)
+  if not show.choices and show.fields then return enter(prompt, question, 1, text .. " ", {}) end
+  question:select(text, vim.tbl_map(label_of, rows), function(number)
+    local row = rows[number]
+    if row.answer then
+      local members = vim.deepcopy(row.answer)
       members.action = nil
-      return question:done(choice.answer.action, next(members) and members)
+      return question:done(row.answer.action, next(members) and members)
     end
-    if button.action ~= "accept" then return question:done(button.action) end
+    if row.action ~= "accept" then return question:done(row.action) end
     enter(prompt, question, 1, "", {})
   end)
 end
