@@ -98,6 +98,9 @@ import Testing
     #expect(title(fits) == sentence(fits))
     #expect(title(long) == sentence(String(repeating: "ä", count: 63) + "…"))
     #expect(title("a” shows. “b") == sentence("a\" shows. \"b"))
+    for mark in ["\u{FE0E}", "\u{200D}", "\u{301}"] {
+      #expect(title("a”\(mark) b “\(mark)") == sentence("a\"\(mark) b \"\(mark)"))
+    }
     #expect(title("a\u{1B}[2J\u{202E}\nb") == sentence("a[2Jb…"))
   }
 

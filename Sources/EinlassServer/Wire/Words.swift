@@ -37,9 +37,13 @@ struct Words: ExpressibleByStringInterpolation {
     }
     /// Appends an address or a path, which is not cut because its end matters too.
     mutating func appendInterpolation(whole foreign: String) {
-      // A quotation mark within the text must not look like its end.
-      let marks = presentable(foreign).map { "“”".contains($0) ? "\"" : $0 }
-      pieces.append(.foreign("“\(String(marks))”"))
+      // A quotation mark within the text must not look like its end. It is one with a combining mark
+      // too, and then it is another character, but the same scalar.
+      var scalars = String.UnicodeScalarView()
+      for scalar in presentable(foreign).unicodeScalars {
+        scalars.append(scalar == "“" || scalar == "”" ? "\"" : scalar)
+      }
+      pieces.append(.foreign("“\(String(scalars))”"))
     }
   }
 
