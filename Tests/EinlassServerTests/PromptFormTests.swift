@@ -7,10 +7,14 @@ import Testing
 
 /// `show` of each kind of prompt, and its limits.
 @Suite struct PromptFormTests {
-  private static let flow = PendingRequest(
-    id: "f_1", kind: .passphrase, of: .init(application: "conformance", title: "Conformance"),
-    providerName: "GitHub", flowKind: .authorizationCode, startedAt: 0, expiresAt: 300,
-    request: nil)
+  private static let flow = pending()
+
+  private static func pending() -> PendingRequest {
+    PendingRequest(
+      id: "f_1", kind: .passphrase, of: .init(application: "conformance", title: "Conformance"),
+      providerName: "GitHub", flowKind: .authorizationCode, startedAt: 0, expiresAt: 300,
+      request: nil)
+  }
 
   private static func account(_ name: String, displayName: String? = nil) -> Account {
     Account(
@@ -78,6 +82,20 @@ import Testing
         isForeign = letter == "“" || isForeign && letter != "”"
         #expect(isForeign || !letter.isASCII || !letter.isLetter, "\(text)")
       }
+    }
+  }
+
+  @Test func `The end of a permission is shown, because it may be the name of a lesser one`() {
+    let scope = "https://auth.example/admin.directory.device.chromeos.readonly.and.nothing.else"
+    let flow = Self.pending()
+    flow.grant = AccessGrant(
+      application: "conformance", provider: "github", state: .granted, permissions: [scope],
+      changedAt: 0)
+    let access = Prompt.grantAccess(
+      permissions: [scope, "email"], audience: nil, added: [scope], includes: [])
+    for prompt in [access, .openURL(Self.page("/"), returningTo: nil)] {
+      let text = PromptForm(prompt, of: flow).text.map { $0.text(in: .english) }.joined()
+      #expect(text.contains("“\(scope)”"), "\(text)")
     }
   }
 

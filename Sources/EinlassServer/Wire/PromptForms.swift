@@ -49,7 +49,7 @@ extension PromptForm {
   ) -> PromptForm {
     let rights = permissions.map { permission -> Words in
       let isNew = added.count < permissions.count && added.contains { sameBytes($0, permission) }
-      return isNew ? "\(permission), which is new" : "\(permission)"
+      return isNew ? "\(whole: permission), which is new" : "\(whole: permission)"
     }
     let lasts: Words? = includes.contains(.refreshToken) ? "It gets lasting access." : nil
     return PromptForm(
@@ -222,7 +222,7 @@ extension PendingRequest {
     guard let grant else {
       return sentences.isEmpty ? ["\(shownApplication) asks for it."] : sentences
     }
-    let rights = Words.joined(grant.permissions.map { "\($0)" }, by: ", ")
+    let rights = Words.joined(grant.permissions.map { "\(whole: $0)" }, by: ", ")
     sentences.append(
       grant.permissions.isEmpty
         ? "After the sign-in, \(shownApplication) may use the account."

@@ -35,7 +35,7 @@ struct Words: ExpressibleByStringInterpolation {
     mutating func appendInterpolation(_ foreign: String) {
       appendInterpolation(whole: shortened(presentable(foreign)))
     }
-    /// Appends an address or a path, which is not cut because its end matters too.
+    /// Appends an address, a path or a permission, whose end matters too. More than 2 KiB are cut.
     mutating func appendInterpolation(whole foreign: String) {
       // A quotation mark within the text must not look like its end. It is one with a combining mark
       // too, and then it is another character, but the same scalar.
