@@ -68,9 +68,9 @@ export class Prompts implements Disposable {
 
   /** Shows the choices, and the buttons but for `cancel`, which is the Escape key. */
   private async choose(prompt: Prompt, closed: Signal): Promise<Drawn> {
-    const { show } = prompt, { title, text } = heading(show);
+    const { show } = prompt;
     if (prompt.kind === "selectAccount" && prompt.more && prompt.provider) {
-      return this.pick(closed, title, "", (await this.accounts(prompt.provider)).map(entry));
+      return this.pick(closed, plain(show.title), "", (await this.accounts(prompt.provider)).map(entry));
     }
     const items: Choice<() => Drawn | Promise<Drawn>>[] = (show.choices ?? []).map(({ label, detail, answer }) => ({
       label: plain(label), description: detail && plain(detail), answer: () => members(answer) }));
@@ -82,9 +82,18 @@ export class Prompts implements Disposable {
       ?? (show.choices ? undefined : buttons.find((one) => one.action === "cancel"));
     if (first) items.unshift(row(first));
     items.push(...buttons.filter((one) => one !== first).map(row));
-    // A long text has a line of its own, because a list cuts it.
-    if (!show.choices && text) items[0].detail = text;
-    return (await this.pick(closed, title, text, items))?.();
+    return (await this.pickBelow(show, closed, items))?.();
+  }
+
+  /** Shows a list that ends with the paragraphs, one in a row, because a list cuts the text above it. */
+  private async pickBelow<T>(show: PromptForm, closed: Signal, items: Choice<T>[]): Promise<T | undefined> {
+    const { title, text } = heading(show), again = Symbol();
+    const paragraphs = [...(show.warning ? [show.warning] : []), ...(show.text ?? [])];
+    const rows: Choice<T | symbol>[] = [...items, ...paragraphs.map((one) => ({ label: plain(one), answer: again }))];
+    for (;;) {
+      const answer = await this.pick(closed, title, text, rows);
+      if (answer !== again) return answer as T | undefined;
+    }
   }
 
   /** Asks for the fields, one after the other. */
@@ -111,7 +120,7 @@ export class Prompts implements Disposable {
     const { title, text } = heading(prompt.show);
     const open = () => env.openExternal(page.url);
     const asked = this.verifierAsked(prompt.flows[0], closed);
-    const work = await this.pick<() => PromiseLike<unknown>>(closed, title, text, [
+    const work = await this.pickBelow<() => PromiseLike<unknown>>(prompt.show, closed, [
       { label: `Open ${plain(page.host)} in the browser`, answer: open },
       { label: "Copy the address", answer: () => env.clipboard.writeText(page.url) }]);
     if (!work) return undefined;
