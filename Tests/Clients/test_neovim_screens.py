@@ -189,7 +189,7 @@ def test_the_person_chooses_among_accounts(house, screen):
                    "einlass.request('verify', {provider='github', credential={type='oauth2', token=token}}, "
                    "function(result) print('the token is of ' .. result.identity.username) end) end)")
     shown = screen.wait_for("Which “GitHub” account may “Neovim” use?")
-    screen.type(re.search(r"(\d): Grace Hopper \(grace\)", shown)[1])
+    screen.type(re.search(r"(\d): Grace Hopper \(“grace”\)", shown)[1])
     screen.press("Enter")
     screen.wait_for("the token is of grace")
 

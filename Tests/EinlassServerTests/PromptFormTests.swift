@@ -129,4 +129,22 @@ import Testing
     #expect(form.choices[0].label.label(in: .english).count == shown)
     #expect(form.choices[0].label.label(in: .english).hasSuffix("…") == (count > shown))
   }
+
+  @Test func `The user name of a choice is marked and cut, and its state stays`() {
+    var account = Self.account(String(repeating: "y", count: 65), displayName: "Ada")
+    account.health = .banned
+    let form = PromptForm(.selectAccount([account], more: false), of: Self.flow)
+    let detail = form.choices[0].json(in: .english)["detail"]?.string
+    let name = String(repeating: "y", count: 63)
+    #expect(detail == "“\(name)…”, suspended by the provider")
+  }
+
+  @Test(arguments: [64, 65])
+  func `A code is cut at 64 characters, because it has no marks`(count: Int) {
+    let code = String(repeating: "A", count: count)
+    let prompt = Prompt.deviceCode(
+      Self.page("/device"), wholePage: nil, userCode: code, expiresAt: 300)
+    let shown = PromptForm(prompt, of: Self.flow).code
+    #expect(shown == (count > 64 ? "\(code.prefix(63))…" : code))
+  }
 }

@@ -413,12 +413,14 @@ At a server of the person's own it has the server after an @."
 
 (defun einlass--complete (text labels values &optional more default)
   "Ask with TEXT for one of LABELS, and return the one of VALUES at its place.
-The list MORE has labels without a value.  An empty answer is the label
-DEFAULT, else the first label."
+The list MORE has labels without a value; a label that looks like one of them
+gets a number.  An empty answer is the label DEFAULT, else the first label."
   (let* ((count 0)
          (rows (cl-mapcar (lambda (label value)
                             (setq count (1+ count))
-                            (cons (if (< 1 (cl-count label labels :test #'equal)) (format "%s, %d" label count) label)
+                            (cons (if (or (member label more) (< 1 (cl-count label labels :test #'equal)))
+                                      (format "%s, %d" label count)
+                                    label)
                                   value))
                           labels values)))
     (cdr (assoc (completing-read text (append (mapcar #'car rows) more) nil t nil t

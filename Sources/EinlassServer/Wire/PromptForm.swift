@@ -123,7 +123,7 @@ extension PromptForm.Choice {
   func json(in language: PromptLanguage) -> JSONObject {
     JSONObject(present: [
       "label": .string(label.label(in: language)),
-      "detail": detail.map { .string($0.label(in: language)) }, "answer": .object(answer),
+      "detail": detail.map { .string($0.text(in: language)) }, "answer": .object(answer),
     ])
   }
 }

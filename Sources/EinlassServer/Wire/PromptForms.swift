@@ -34,7 +34,7 @@ extension PromptForm {
           warnings: [
             "Enter only a code that \(flow.shownApplication) shows on a machine of yours."
           ],
-          page: page, code: userCode, buttons: [.cancel()])
+          page: page, code: Words(foreign: userCode).label(in: .english), buttons: [.cancel()])
       case .enterVerifier(let verifier, let isAgain, let returningTo):
         .verifier(verifier, isAgain: isAgain, returningTo: returningTo, flow)
       case .enterPassphrase(let wanted): .passphrase(wanted, flow)
@@ -173,7 +173,7 @@ extension PromptForm.Choice {
   /// An account of a list.
   init(_ account: Account) {
     var details: [Words] = []
-    if account.displayName != nil { details.append(Words(foreign: account.loginName)) }
+    if account.displayName != nil { details.append("\(account.loginName)") }
     switch account.health {
     case .ok: break
     case .reloginNeeded: details.append("must sign in again")

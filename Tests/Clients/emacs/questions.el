@@ -120,9 +120,14 @@ In ANSWERS stands PROMPT for the prompt."
   (questions-should "confirmAccount" '("cancel") :y-or-n nil))
 
 (ert-deftest a-sign-in-belongs-to-an-account-or-to-a-new-one ()
-  (questions-should "replaceAccount" '("accept" :account "a_ada") :choice "Ada Lovelace (ada)")
+  (questions-should "replaceAccount" '("accept" :account "a_ada") :choice "Ada Lovelace (“ada”)")
   (questions-should "replaceAccount" '("accept") :choice (questions-label prompt :buttons 0))
   (questions-should "replaceAccount" '("accept") :choice nil)  ; the default replaces no account
+  ;; An account with the name of the button.
+  (let ((prompt (list :show (list :title "?" :buttons [(:action "accept" :label "A new account" :default t)]
+                                  :choices [(:label "A new account" :answer (:action "accept" :account "a_1"))]))))
+    (should (equal (questions-to prompt :choice "A new account") '("accept")))
+    (should (equal (questions-to prompt :choice "A new account, 1") '("accept" :account "a_1"))))
   (questions-should "replaceAccount" '("cancel") :choice 'quit))
 
 (ert-deftest a-passphrase-is-typed-twice-if-it-is-new ()
