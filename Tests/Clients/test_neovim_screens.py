@@ -265,7 +265,7 @@ def test_a_question_goes_away_when_another_program_answers_it(house, screen):
     house.sign_in("github")
     screen.command("lua require('einlass').token({provider='github', client='my-plugin', title='My Plugin'}, "
                    "function(token, problem) print(token and 'a token' or problem) end)")
-    screen.wait_for("“My Plugin” wants to use your “GitHub” accounts.", "2: Don't allow")
+    screen.wait_for("“My Plugin” wants to use your “GitHub” accounts.", "3: Don't allow, and remember it")
     house.allow("my-plugin", "github")
     screen.wait_for("a token")  # short, because it may stand behind the question in its last line
     # Neovim reads commands again.

@@ -263,8 +263,8 @@ def test_an_account_of_another_program_needs_access(house, host):
     assert host.sessions(None) == []
     call = host.call("createSession", [])
     host.choose("Ada Lovelace", title="Account of GitHub")
-    shown = host.choose("Don't allow", title="“Visual Studio Code” wants to use your “GitHub” accounts.")
-    assert [item["label"] for item in shown["items"]][:3] == ["Not now", "Allow", "Don't allow"]
+    shown = host.choose("Don't allow, and remember it", title="“Visual Studio Code” wants to use your “GitHub” accounts.")
+    assert [item["label"] for item in shown["items"]][:3] == ["Not now", "Allow", "Don't allow, and remember it"]
     problem = host.press("Ask Again", "error")
     assert "Forget the earlier answer, to be asked again (einlass: Sign In)." in problem["text"] and "einlassctl" not in problem["text"]
     host.choose("Allow", title="“Visual Studio Code” wants to use your “GitHub” accounts.")
@@ -277,7 +277,7 @@ def test_an_error_without_its_button_fails_the_session(house, host):
     house.sign_in("github")
     call = host.call("createSession", [])
     host.choose("Ada Lovelace", title="Account of GitHub")
-    host.choose("Don't allow", title="“Visual Studio Code” wants to use your “GitHub” accounts.")
+    host.choose("Don't allow, and remember it", title="“Visual Studio Code” wants to use your “GitHub” accounts.")
     host.press(None, "error")
     assert host.failure(call)["reason"] == "accessNotGranted"
 

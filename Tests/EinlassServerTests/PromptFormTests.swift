@@ -99,6 +99,16 @@ import Testing
     }
   }
 
+  @Test func `Each right is a sentence, and a refusal says that it is remembered`() {
+    let prompt = Prompt.grantAccess(
+      permissions: ["email", "repo"], audience: nil, added: ["repo"], includes: [])
+    let form = PromptForm(prompt, of: Self.flow)
+    let sentences = ["It asks for “email”.", "It asks for “repo”, which is new."]
+    #expect(form.text.map { $0.text(in: .english) } == sentences)
+    let refusal = form.buttons.first { $0.action == "decline" }
+    #expect(refusal?.label.label(in: .english) == "Don't allow, and remember it")
+  }
+
   @Test func `A new account needs no id, however many accounts there are`() {
     let form = PromptForm(.replaceAccount([Self.account("ada")], more: true), of: Self.flow)
     #expect(form.fields.isEmpty && form.buttons.first?.action == "accept")

@@ -451,7 +451,7 @@ gets a number.  An empty answer is the label DEFAULT, else the first label."
         ((einlass--element prompt :fields) (einlass--enter prompt))
         (t (let ((accept (einlass--button prompt "accept")) (other (einlass--button prompt "decline" "cancel")))
              (list (if (funcall (if (eq t (plist-get other :default)) #'yes-or-no-p #'y-or-n-p)
-                                (format "%s\nYes: %s, no: %s, C-g: cancel " (einlass--heading prompt)
+                                (format "%s\nYes: %s; no: %s; C-g: cancel " (einlass--heading prompt)
                                         (einlass--part accept :label) (einlass--part other :label)))
                        "accept" (plist-get other :action)))))))
 

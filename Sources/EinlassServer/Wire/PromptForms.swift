@@ -49,7 +49,8 @@ extension PromptForm {
   ) -> PromptForm {
     let rights = permissions.map { permission -> Words in
       let isNew = added.count < permissions.count && added.contains { sameBytes($0, permission) }
-      return isNew ? "\(whole: permission), which is new" : "\(whole: permission)"
+      return isNew
+        ? "It asks for \(whole: permission), which is new." : "It asks for \(whole: permission)."
     }
     let lasts: Words? = includes.contains(.refreshToken) ? "It gets lasting access." : nil
     return PromptForm(
@@ -57,7 +58,7 @@ extension PromptForm {
       text: rights + [audience?.words, lasts].compactMap(\.self),
       buttons: [
         .accept("Allow", isDefault: false),
-        Button(action: "decline", label: "Don't allow"), .cancel("Not now"),
+        Button(action: "decline", label: "Don't allow, and remember it"), .cancel("Not now"),
       ])
   }
 
