@@ -68,6 +68,13 @@ import Testing
   }
 
   @Test(arguments: prompts)
+  func `Each prompt names the application that asks`(prompt: Prompt) {
+    let form = PromptForm(prompt, of: Self.flow)
+    let text = ([form.title] + form.text).map { $0.text(in: .english) }
+    #expect(text.contains { $0.contains("“Conformance”") }, "\(text)")
+  }
+
+  @Test(arguments: prompts)
   func `In the pseudo-language no word of the server is English, and the other texts stay`(
     prompt: Prompt
   ) throws {

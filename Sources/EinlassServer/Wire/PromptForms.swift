@@ -15,8 +15,10 @@ extension PromptForm {
           buttons: (more ? [.accept("Another account", isDefault: false)] : []) + [.cancel()])
       case .replaceAccount(let accounts, let more):
         .accounts(
-          "You signed in at \(flow.providerName). Is this a new account, or one of these?",
-          accounts, more: more, buttons: [.accept("A new account"), .cancel()])
+          """
+          You signed in at \(flow.providerName) for \(flow.shownApplication). \
+          Is this a new account, or one of these?
+          """, accounts, more: more, buttons: [.accept("A new account"), .cancel()])
       case .confirmAccount(let account):
         PromptForm(
           title: "Continue as \(account.shownName)?",
@@ -87,12 +89,15 @@ extension PromptForm {
   private static func verifier(
     _ verifier: Prompt.Verifier, isAgain: Bool, returningTo: String?, _ flow: PendingRequest
   ) -> PromptForm {
-    switch verifier {
+    let asks: Words = "\(flow.shownApplication) asks for it."
+    let byItself: Words? =
+      returningTo == nil
+      ? "The sign-in goes on by itself if the browser is on this machine." : nil
+    return switch verifier {
     case .redirectURL:
       PromptForm(
         title: "Does the last page not load? Then paste its address.",
-        text: returningTo == nil
-          ? ["The sign-in goes on by itself if the browser is on this machine."] : [],
+        text: [asks, byItself].compactMap(\.self),
         warnings: isAgain
           ? ["That does not fit. The whole address begins with \(whole: returningTo ?? "http://")."]
           : [],
@@ -100,7 +105,7 @@ extension PromptForm {
         buttons: [.accept(), .cancel()])
     case .pin:
       PromptForm(
-        title: "Enter the number that the page of \(flow.providerName) shows.",
+        title: "Enter the number that the page of \(flow.providerName) shows.", text: [asks],
         warnings: isAgain ? ["That does not fit."] : [],
         fields: [Field(name: "text", label: "Number")], buttons: [.accept(), .cancel()])
     }
