@@ -626,7 +626,7 @@ def test_a_grant_shows_its_sentences_and_is_refused(at_fake, button, action):
 def test_a_warning_stands_before_the_other_sentences(at_fake, language):
     show = language({**KINDS["trustCertificate"]["prompt"]["show"], "warning": "The server has another key than before."})
     host, _, answer = at_fake({**KINDS["trustCertificate"]["prompt"], "show": show})
-    host.choose(show["text"][1])  # the key has a row of its own, which is no answer
+    host.choose(show["text"][2])  # the key has a row of its own, which is no answer
     shown = host.choose(show["buttons"][1]["label"])
     assert shown["placeHolder"] == " ".join([show["warning"], *show["text"]])
     rows = [show["buttons"][1]["label"], show["buttons"][0]["label"], show["warning"], *show["text"]]

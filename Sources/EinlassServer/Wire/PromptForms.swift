@@ -161,10 +161,12 @@ extension PromptForm {
       case .untrusted: "is not trusted"
       }
     let former = trust.formerPublicKey.map { key -> Words in "Its key before: \(whole: key)" }
+    let end = Words(stringLiteral: day(trust.certificate.endsAt))
     return PromptForm(
       title: "Trust \(whole: trust.server)?",
       text: [
-        "Its certificate \(fault).", former, "Its key: \(whole: trust.certificate.publicKey)",
+        "Its certificate \(fault).", "The end of its validity: \(end).", former,
+        "Its key: \(whole: trust.certificate.publicKey)",
         "Compare the key with that of your server before you accept it.",
         "\(flow.shownApplication) asks for it.",
       ].compactMap(\.self),
