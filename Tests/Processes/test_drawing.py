@@ -88,6 +88,15 @@ def test_every_kind_is_drawn_and_answered(tmp_path, entry, language):
         assert text in screen
 
 
+@pytest.mark.parametrize("kind, typed, action", [
+    ("replaceAccount", ["9", "yes", "3"], "cancel"), ("replaceAccount", ["0", ""], "accept"),
+    ("grantAccess", [""], "cancel"), ("trustCertificate", ["yes", ""], "cancel")])
+def test_a_line_that_is_no_number_of_a_row_is_asked_again(tmp_path, kind, typed, action):
+    show = next(entry["prompt"]["show"] for entry in PROMPTS if entry["prompt"]["kind"] == kind)
+    server = program(tmp_path, SERVER.format(python=sys.executable, show=show))
+    assert draw(DRAW, server, *typed)[0] == {"action": action, "prompt": "p_1"}
+
+
 @pytest.mark.parametrize("language, passes", [(lambda show: show, True), (shown, False)], ids=["english", "pseudo"])
 def test_a_client_that_reads_a_word_fails_in_the_pseudo_language(tmp_path, language, passes):
     """The control: this one looks for the button by its label."""

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """A client that draws each prompt from `show` alone, on a terminal. It knows no kind of prompt and no word of one.
 
+It waits for one line at a time, so it does not declare `enterVerifier`: einlass may close that prompt by itself, as soon
+as the browser comes back.
+
     EINLASS=einlass python3 protocol/conformance/example/draw.py auth.perform '{"provider": "github", "signIn": "ifNeeded"}'
 """
 import getpass
@@ -10,7 +13,7 @@ import subprocess
 import sys
 
 #: The kinds that einlass may open; more of them may follow the parameters on the command line.
-KINDS = ["grantAccess", "selectAccount", "confirmAccount", "replaceAccount", "openURL", "deviceCode", "enterVerifier",
+KINDS = ["grantAccess", "selectAccount", "confirmAccount", "replaceAccount", "openURL", "deviceCode",
          "enterPassphrase", "enterPassword", "trustCertificate", *sys.argv[3:]]
 
 
@@ -34,11 +37,14 @@ def entered(field):
 
 
 def picked(rows, default):
-    """Returns the answer of a numbered row, or of the default if no row is named."""
+    """Returns the answer of a numbered row, or the default for an empty line. Asks again after anything else."""
     for number, (label, _) in enumerate(rows, 1):
         say(f"{number}) {label}")
-    reply = input()
-    return rows[int(reply) - 1][1] if reply.isdigit() and 1 <= int(reply) <= len(rows) else default
+    while reply := input():
+        if reply.isdecimal() and 1 <= int(reply) <= len(rows):
+            return rows[int(reply) - 1][1]
+        say(f"1-{len(rows)}?")
+    return default
 
 
 def draw(show):
