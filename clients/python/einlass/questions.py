@@ -17,7 +17,7 @@ class Questions:
     """The prompts as questions on the terminal. An empty answer cancels, whatever the question."""
 
     def __init__(self, remember: bool = False) -> None:
-        """`remember`: the flags of a prompt are set and not asked."""
+        """`remember`: the flag of that name is set and not asked."""
         self.cancelled = False
         self.keyboard = Keyboard()
         self._remember = remember
@@ -84,7 +84,8 @@ class Questions:
         """Returns the value of a field; None for a text that is left empty."""
         label, hidden = clean(field["label"]), field["type"] == "secret"
         if field["type"] == "flag":
-            return self._remember or (self.keyboard.line(f"{label}? [y/N] ") or "").lower() == "y"
+            is_set = self._remember and field["name"] == "remember"
+            return is_set or (self.keyboard.line(f"{label}? [y/N] ") or "").lower() == "y"
         while value := self.keyboard.line(f"{label}; nothing cancels: ", hidden):
             if not field.get("twice") or self.keyboard.line("Once more: ", hidden) == value:
                 return value

@@ -115,6 +115,11 @@ def test_remember_sets_the_flag_of_a_password(ask):
     assert answer == {"action": "accept", "username": "bob", "password": "PASSWORD", "remember": True}
 
 
+def test_remember_sets_no_other_flag(ask):
+    show = {"title": "?", "fields": [{"name": "share", "label": "Share it", "type": "flag"}], "buttons": []}
+    assert ask({"kind": "enterPassword", "show": show}, "n", remember=True) == ({"action": "accept", "share": False}, False)
+
+
 def test_a_control_character_reaches_no_terminal(ask, capsys):
     show = {"title": "A\x1b[2J", "text": ["B\x9b"], "code": "C\x1b[2J", "page": {"url": "https://a.example/\x1b", "host": "a"},
             "buttons": []}
