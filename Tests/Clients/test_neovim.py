@@ -122,6 +122,14 @@ def test_each_kind_of_question_is_asked_and_answered(house, language):
             assert text in asked, case
 
 
+def test_a_field_of_an_unknown_type_is_hidden(house):
+    show = {"title": "?", "fields": [{"name": "pin", "label": "PIN", "type": "digits"}], "buttons": []}
+    case = {"prompt": {"prompt": "p_1", "kind": "enterPassword", "show": show}, "replies": ["12"], "pages": {}}
+    code, output, errors = run_lua(house, FOLDER / "prompts.lua", env={"CASES": json.dumps([case])})
+    assert code == 0, errors
+    assert json.loads(output) == [{"asked": ["secret ? PIN: "], "answer": {"action": "accept", "members": {"pin": "12"}}}]
+
+
 def test_a_text_is_pasted_unseen_though_its_prompt_opens_before_the_page(house):
     hold_pages(house)
     script = '''

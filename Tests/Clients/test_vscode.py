@@ -603,6 +603,14 @@ def test_a_prompt_of_each_kind_is_cancelled(at_fake, kind):
     assert answer() == {"prompt": "p_1", "action": "cancel"}
 
 
+def test_a_field_of_an_unknown_type_is_hidden(at_fake):
+    show = {"title": "?", "fields": [{"name": "pin", "label": "PIN", "type": "digits"}], "buttons": []}
+    host, call, answer = at_fake({"kind": "enterPassword", "show": show})
+    assert host.type("12")["password"]
+    assert host.failure(call)["name"] == "Canceled"
+    assert answer() == {"prompt": "p_1", "action": "accept", "pin": "12"}
+
+
 def test_a_sign_in_is_a_new_account_beside_more_accounts_than_those_shown(at_fake):
     prompt = KINDS["replaceAccount"]["prompt"]
     host, call, answer = at_fake(prompt)

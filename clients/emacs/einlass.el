@@ -486,11 +486,11 @@ gets a number.  An empty answer is the label DEFAULT, else the first label."
   (let ((text (format "%s\n%s: " (einlass--heading prompt) (einlass--part field :label))))
     (pcase (plist-get field :type)
       ("flag" (y-or-n-p (format "%s? " (einlass--part field :label))))
-      ("secret" (read-passwd text (eq t (plist-get field :twice))))
-      ((guard (equal (plist-get field :name) "account"))
+      ((and "text" (guard (equal (plist-get field :name) "account")))
        (einlass--choose text (einlass--all 'accounts.list :accounts (list :provider (plist-get prompt :provider)))))
       ;; The text may have a code in it, so no history keeps it.
-      (_ (string-trim (read-from-minibuffer text nil nil nil t))))))
+      ("text" (string-trim (read-from-minibuffer text nil nil nil t)))
+      (_ (read-passwd text (eq t (plist-get field :twice)))))))
 
 ;;; The buffer of the sign-ins
 

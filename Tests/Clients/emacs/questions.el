@@ -134,6 +134,10 @@ In ANSWERS stands PROMPT for the prompt."
   (questions-should "enterPassphrase" '("accept" :passphrase "hush") :new-secret "hush")
   (questions-should "enterPassphrase" '("cancel") :new-secret ""))
 
+(ert-deftest a-field-of-an-unknown-type-is-hidden ()
+  (should (equal (questions-to '(:show (:title "?" :fields [(:name "pin" :label "PIN" :type "digits")])) :secret "12")
+                 '("accept" :pin "12"))))
+
 (ert-deftest a-password-is-sent-with-what-the-prompt-wants ()
   (questions-should "enterPassword" '("accept" :username "ada" :password "hush" :remember t) :text "ada" :secret "hush" :y-or-n t)
   (questions-should "enterPassword" '("accept" :username "ada" :password "hush") :text "ada" :secret "hush" :y-or-n nil)

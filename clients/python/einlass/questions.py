@@ -82,7 +82,7 @@ class Questions:
 
     def _enter(self, field: Mapping[str, Any]) -> Any:
         """Returns the value of a field; None for a text that is left empty."""
-        label, hidden = clean(field["label"]), field["type"] == "secret"
+        label, hidden = clean(field["label"]), field["type"] != "text"
         if field["type"] == "flag":
             is_set = self._remember and field["name"] == "remember"
             return is_set or (self.keyboard.line(f"{label}? [y/N] ") or "").lower() == "y"

@@ -61,7 +61,7 @@ def ask(monkeypatch):
     """Returns a function that asks a prompt. The replies are typed; None stands for a prompt that closes meanwhile."""
     def ask(prompt, *replies, remember=False):
         given, secrets = iter(replies), {field["label"] for field in prompt["show"].get("fields", [])
-                                         if field["type"] == "secret"}
+                                         if field["type"] != "text"}
 
         def line(self, question, hidden=False):
             reply = next(given)
@@ -113,6 +113,11 @@ def test_each_kind_of_prompt_is_shown_and_answered(ask, capsys, kind, replies, a
 def test_remember_sets_the_flag_of_a_password(ask):
     answer, _ = ask(PROMPTS["enterPassword"], "bob", "PASSWORD", remember=True)
     assert answer == {"action": "accept", "username": "bob", "password": "PASSWORD", "remember": True}
+
+
+def test_a_field_of_an_unknown_type_is_hidden(ask):
+    show = {"title": "?", "fields": [{"name": "pin", "label": "PIN", "type": "digits"}], "buttons": []}
+    assert ask({"kind": "enterPassword", "show": show}, "12") == ({"action": "accept", "pin": "12"}, False)
 
 
 def test_remember_sets_no_other_flag(ask):

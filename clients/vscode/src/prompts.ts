@@ -104,7 +104,7 @@ export class Prompts implements Disposable {
         entered[name] = await this.pick<boolean>(closed, title, plain(label), [
           { label: "No", answer: false }, { label: "Yes", answer: true }]);
       } else {
-        const password = type === "secret";
+        const password = type !== "text";
         const prompt = sentences(`${plain(label)}.`, text);
         entered[name] = await this.input(closed, { title, password, prompt }) || undefined;
         if (twice && entered[name] !== undefined && !await this.input(closed, {

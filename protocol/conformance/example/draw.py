@@ -30,7 +30,7 @@ def entered(field):
     """Returns the value of a field; None for a text that is left empty."""
     if field["type"] == "flag":
         return ask(field["label"] + " [y/N]").lower() == "y"
-    while value := ask(field["label"], field["type"] == "secret"):
+    while value := ask(field["label"], field["type"] != "text"):
         if not field.get("twice") or ask(field["label"], True) == value:
             return value
     return None

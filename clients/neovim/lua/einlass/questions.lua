@@ -111,7 +111,7 @@ local function enter(prompt, question, number, text, members)
   if field.type == "flag" then
     return question:select(text .. label .. "?", { "No", "Yes" }, function(choice) given(choice == 2) end)
   end
-  question:input(text .. label, field.type == "secret", function(reply)
+  question:input(text .. label, field.type ~= "text", function(reply)
     if field.name == "account" then
       return find_account(question, prompt, reply, given, function() question.start() end)
     end
