@@ -306,7 +306,8 @@ a plist with `:code', `:message' and `:data'."
   "Handle the notification METHOD with PARAMS of CONNECTION."
   (pcase method
     ('prompt.opened
-     (if (not (seq-contains-p einlass--kinds (plist-get params :kind)))
+     ;; An einlass from before `show' has no words.
+     (if (not (and (seq-contains-p einlass--kinds (plist-get params :kind)) (plist-get params :show)))
          (einlass-answer params "cancel")
        (oset connection prompts (append (oref connection prompts) (list params)))
        (funcall einlass-show-function params)))

@@ -134,6 +134,11 @@ In ANSWERS stands PROMPT for the prompt."
   (questions-should "enterPassphrase" '("accept" :passphrase "hush") :new-secret "hush")
   (questions-should "enterPassphrase" '("cancel") :new-secret ""))
 
+(ert-deftest a-prompt-without-words-is-cancelled ()
+  (should (equal (questions-with ()
+                   (einlass--hear (questions-connection) 'prompt.opened '(:prompt "p_1" :kind "grantAccess")))
+                 '(("cancel")))))
+
 (ert-deftest a-field-of-an-unknown-type-is-hidden ()
   (should (equal (questions-to '(:show (:title "?" :fields [(:name "pin" :label "PIN" :type "digits")])) :secret "12")
                  '("accept" :pin "12"))))

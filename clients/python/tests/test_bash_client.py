@@ -112,6 +112,12 @@ def test_a_wrong_start_is_explained(arguments, binary, code, stdout, stderr):
     assert bool(done.stdout) == bool(stdout) and bool(done.stderr) == bool(stderr)
 
 
+def test_a_prompt_without_words_is_cancelled():
+    script = f"source {SIGN_IN}; answer() {{ echo \"$@\"; }}; line='{{\"params\": {{\"prompt\": \"p_1\"}}}}'; draw"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "cancel\n", "")
+
+
 def test_a_field_of_an_unknown_type_is_hidden():
     script = f"source {SIGN_IN}; members={{}}; ask() {{ echo \"$@\"; reply=12; }}; enter pin digits false PIN"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60)
