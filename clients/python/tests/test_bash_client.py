@@ -112,6 +112,11 @@ def test_a_wrong_start_is_explained(arguments, binary, code, stdout, stderr):
     assert bool(done.stdout) == bool(stdout) and bool(done.stderr) == bool(stderr)
 
 
+def test_no_message_is_a_here_string():
+    """Bash before 5.1 writes a here-string into a file, and a message may have a password or a token."""
+    assert "<<<" not in SIGN_IN.read_text()
+
+
 def test_a_prompt_without_words_is_cancelled():
     script = f"source {SIGN_IN}; answer() {{ echo \"$@\"; }}; line='{{\"params\": {{\"prompt\": \"p_1\"}}}}'; draw"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60)
