@@ -611,6 +611,25 @@ def test_a_field_of_an_unknown_type_is_hidden(at_fake):
     assert answer() == {"prompt": "p_1", "action": "accept", "pin": "12"}
 
 
+def test_a_text_of_another_kind_is_asked_for_at_once(at_fake):
+    show = {"title": "?", "fields": [{"name": "username", "label": "Name", "type": "text"}], "buttons": []}
+    host, call, answer = at_fake({"kind": "enterPassword", "show": show})
+    host.type("ada")
+    assert host.failure(call)["name"] == "Canceled"
+    assert answer() == {"prompt": "p_1", "action": "accept", "username": "ada"}
+
+
+def test_a_bracket_of_a_text_is_in_no_link(at_fake):
+    show = KINDS["deviceCode"]["prompt"]["show"]
+    prompt = {**KINDS["deviceCode"]["prompt"], "show": {**show, "title": "A [b] [c", "text": ["“d [e”"]}}
+    host, call, _ = at_fake(prompt)
+    shown = host.expect(kind="progress")
+    assert list(host.links(shown)) == ["Copy the code", "Open github.example"]
+    assert "A [b] (c" in shown["title"] and "“d (e”" in shown["title"]
+    host.send(dialog=shown["dialog"])
+    assert host.failure(call)["name"] == "Canceled"
+
+
 def test_a_sign_in_is_a_new_account_beside_more_accounts_than_those_shown(at_fake):
     prompt = KINDS["replaceAccount"]["prompt"]
     host, call, answer = at_fake(prompt)

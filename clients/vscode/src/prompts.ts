@@ -156,7 +156,7 @@ export class Prompts implements Disposable {
     });
   }
 
-  /** Asks for a text of the page: by the link of its notification, because most people never need it, or at once. */
+  /** Asks for a text at once. An address to paste has a link in the notification, because most people never need it. */
   private async askBeside(prompt: Prompt, closed: Signal): Promise<Drawn> {
     const [flow] = prompt.flows;
     this.asked.add(flow);
@@ -164,7 +164,7 @@ export class Prompts implements Disposable {
     this.waiting.get(flow)?.();
     this.waiting.delete(flow);
     const ask = () => this.enter(prompt.show, closed);
-    if (prompt.show.warning || "expects" in prompt && prompt.expects === "pin") return ask();
+    if (prompt.kind !== "enterVerifier" || prompt.expects === "pin" || prompt.show.warning) return ask();
     return new Promise((resolve) => {
       this.pastes.set(flow, async () => {
         const answer = await ask();
@@ -217,9 +217,11 @@ export class Prompts implements Disposable {
       this.links.set(key, work);
       return key;
     });
+    // The label of the first link would begin at an open bracket of the text.
+    const closedText = text.replace(/\[(?=[^\]]*$)/g, "(");
     const shown = Object.keys(links).map((label, index) => `[${label}](command:${LINK}?%5B%22${keys[index]}%22%5D)`);
     await window.withProgress(
-      { location: ProgressLocation.Notification, title: `${text} ${shown.join(" · ")}`, cancellable: true },
+      { location: ProgressLocation.Notification, title: `${closedText} ${shown.join(" · ")}`, cancellable: true },
       (_, token) => new Promise<void>((done) => {
         token.onCancellationRequested(() => done());
         closed.addEventListener("abort", done);
