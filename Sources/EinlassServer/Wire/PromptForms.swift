@@ -1,7 +1,8 @@
 internal import Einlass
 internal import EinlassJSON
 
-/// The words of all prompts. No front end has any of its own.
+/// The words of `show` of all prompts. `einlassctl` and the prompter draw the typed members, with
+/// words of their own.
 extension PromptForm {
   init(_ prompt: Prompt, of flow: PendingRequest) {
     self =
