@@ -140,13 +140,15 @@ for _, prompt in ipairs(vim.json.decode(vim.env.PROMPTS)) do
   show(prompt, function(action, members) answer = { action = action, members = members } end)
 end
 vim.wait(200, function() return asked > 0 end, 5)
+local first = vim.trim(vim.api.nvim_buf_get_lines(0, 0, 1, false)[1])
 vim.api.nvim_feedkeys("p", "mx", false)
-io.write(vim.json.encode({ asked = asked, answer = answer }))'''
+io.write(vim.json.encode({ asked = asked, first = first, answer = answer }))'''
     page = {key: value for key, value in PROMPTS["openURL"]["show"].items() if key != "fields"}
     prompts = [{"prompt": f"p_{number}", "flows": ["f_1"], "expiresAt": 1763712345, "show": show}
                for number, show in enumerate([PROMPTS["enterVerifier"]["show"], page])]
     output, _ = lua(house, script, env={"PROMPTS": json.dumps(prompts)})
-    assert json.loads(output) == {"asked": 0, "answer": {"action": "accept", "members": {"text": "1234567"}}}
+    assert json.loads(output) == {"asked": 0, "first": page["title"],
+                                  "answer": {"action": "accept", "members": {"text": "1234567"}}}
 
 
 def test_questions_wait_for_each_other_and_go_away(house):

@@ -157,7 +157,8 @@ function M.show(prompt, answer)
     panel = setmetatable({ flow = flow_of(prompt), prompts = {}, answers = {}, has_failed = has_failed }, Panel)
     table.insert(panels, panel)
   end
-  table.insert(panel.prompts, prompt)
+  -- The page stands first, though the text to paste may have come before it.
+  table.insert(panel.prompts, prompt.show.page and 1 or #panel.prompts + 1, prompt)
   panel.answers[prompt] = answer
   panel:draw()
   if prompt.show.page and not prompt.show.code then press(panel, "o") end
