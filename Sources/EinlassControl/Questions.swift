@@ -81,13 +81,18 @@ struct Questions {
     (show[name]?.array ?? []).compactMap(\.object)
   }
 
-  /// Asks for one of the choices, or for a button. The default comes first, because Enter takes it.
+  /// Asks for one of the choices, or for a button. Enter takes the first row, so the default comes
+  /// first. Without a default and choices the button of `cancel` does, so that Enter allows nothing.
   private func pick(
     _ choices: [JSONObject], _ show: JSONObject, _ id: String
   ) throws(Failure) -> JSONObject? {
     let buttons = elements("buttons", of: show)
-    let isDefault = { (button: JSONObject) in button["default"]?.bool == true }
-    let rows = buttons.filter(isDefault) + choices + buttons.filter { !isDefault($0) }
+    let hasDefault = buttons.contains { $0["default"]?.bool == true }
+    let isFirst = { (button: JSONObject) in
+      hasDefault || !choices.isEmpty
+        ? button["default"]?.bool == true : button["action"]?.string == "cancel"
+    }
+    let rows = buttons.filter(isFirst) + choices + buttons.filter { !isFirst($0) }
     let labels = rows.map { row in
       [row["label"], row["detail"]].compactMap { $0.map { clean($0.plain) } }.joined(
         separator: " – ")
@@ -104,7 +109,8 @@ struct Questions {
     _ field: JSONObject, isOptional: Bool, _ id: String
   ) throws(Failure) -> String? {
     let label = clean(field["label"]?.plain ?? "")
-    let isSecret = field["type"]?.string == "secret"
+    // The entry of an unknown type is hidden too.
+    let isSecret = field["type"]?.string != "text"
     while let text = try person.line("\(label):", isHidden: isSecret, prompt: id) {
       if isOptional || !isSecret && !text.allSatisfy(\.isWhitespace) { return text }
       guard isSecret else { continue }
