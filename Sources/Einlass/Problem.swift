@@ -37,6 +37,8 @@ public struct Problem: Error, Sendable, Equatable {
     case signInForResource, useOtherFlow, nameAssertion, replaceAssertion
     // In the network, and in the configuration.
     case nameWithHTTPS, nameServer, checkProxy, checkCAFile, nameProvidersFile
+    case checkAddress, checkNetwork, trustAuthority, checkCertificate, addCertificate
+    case installLibcurl, freeDescriptors
     case useOtherConfiguration, correctPrompter, correctFile, publishMetadata, removeProviders
     case restoreProvidersFile, requestLess
     // About users.

@@ -221,7 +221,9 @@ extension TransferFault {
     case .noThread:
       NetworkCode.unknown.problem(
         host, "No thread could be started to reach \(host).", advice: .raiseProcessLimit)
-    case .noLibrary(let state): NetworkCode.unknown.problem(host, state.sentence)
+    case .noLibrary(CCURL_NO_DESCRIPTOR): .tooManyOpenFiles(host)
+    case .noLibrary(let state):
+      NetworkCode.unknown.problem(host, state.sentence, advice: .installLibcurl)
     case .curl(let report) where report.code == CURLE_SSL_CACERT_BADFILE:
       NetworkCode.secureConnectionFailed.problem(
         host, "The file of trusted certificates cannot be read.", advice: .checkCAFile, path: caFile
@@ -229,12 +231,20 @@ extension TransferFault {
     case .curl(let report) where report.code == CURLE_SSL_PINNEDPUBKEYNOTMATCH:
       .otherPublicKey(host)
     case .curl(let report) where SystemError(number: report.systemError).isForWantOfDescriptors:
-      NetworkCode.unknown.problem(host, CCURL_NO_DESCRIPTOR.sentence)
+      .tooManyOpenFiles(host)
     case .curl(let report) where report.isAboutProxy:
       report.networkCode.problem(
         host, "The proxy refused the connection to \(host).", advice: .checkProxy)
     case .curl(let report): report.problem(host)
     }
+  }
+}
+
+extension Problem {
+  fileprivate static func tooManyOpenFiles(_ host: String) -> Problem {
+    NetworkCode.unknown.problem(
+      host, "\(host) cannot be reached, because the limit on open files (ulimit -n) is reached.",
+      advice: .freeDescriptors)
   }
 }
 
@@ -267,7 +277,7 @@ extension NetworkCode {
   ) -> Problem {
     Problem(
       .networkFailure, message ?? sentence(host),
-      advice: advice ?? (isAboutTime ? .checkClock : nil),
+      advice: advice ?? self.advice,
       isRetryable: message == nil && isRetryable, path: path, networkCode: rawValue)
   }
 
@@ -281,39 +291,47 @@ extension NetworkCode {
     }
   }
 
-  private var isAboutTime: Bool {
-    self == .certificateHasBadDate || self == .certificateNotYetValid
-  }
-
   private func sentence(_ host: String) -> String {
     switch self {
-    case .unknown: "The transfer from \(host) failed for an unknown reason; check its address."
-    case .badURL: "The address of \(host) is invalid; check it."
-    case .timedOut: "\(host) did not answer in time; try again."
-    case .unsupportedURL: "The address of \(host) is neither https nor http; check it."
-    case .cannotFindHost: "\(host) cannot be found; check the name and the network."
-    case .cannotConnectToHost:
-      "\(host) does not accept connections; check the address and try again."
-    case .connectionLost: "The connection to \(host) was lost; try again."
-    case .tooManyRedirects: "\(host) redirects too often; check the address."
-    case .notConnectedToInternet: "\(host) is out of reach; connect to the network and try again."
-    case .badServerResponse: "\(host) answered with something that is not HTTP; try again later."
-    case .cannotDecodeContent: "\(host) sent an answer that cannot be decoded; check its address."
-    case .requiresSecureConnection: "\(host) must be reached by https; correct its address."
-    case .dataLengthExceedsMaximum: "\(host) sent an answer over the size limit; check the address."
+    case .unknown: "The transfer from \(host) failed for an unknown reason."
+    case .badURL: "The address of \(host) is invalid."
+    case .timedOut: "\(host) did not answer in time."
+    case .unsupportedURL: "The address of \(host) is neither https nor http."
+    case .cannotFindHost: "\(host) cannot be found."
+    case .cannotConnectToHost: "\(host) does not accept connections."
+    case .connectionLost: "The connection to \(host) was lost."
+    case .tooManyRedirects: "\(host) redirects too often."
+    case .notConnectedToInternet: "\(host) is out of reach."
+    case .badServerResponse: "\(host) answered with something that is not HTTP."
+    case .cannotDecodeContent: "\(host) sent an answer that cannot be decoded."
+    case .requiresSecureConnection: "\(host) must be reached by https."
+    case .dataLengthExceedsMaximum: "\(host) sent an answer over the size limit."
     case .secureConnectionFailed:
-      "No secure connection to \(host) could be made; it must support TLS 1.2 or later."
-    case .certificateHasBadDate:
-      "The certificate of \(host) has expired; check the clock, or wait until it is renewed."
+      "No secure connection to \(host) could be made with TLS 1.2 or later."
+    case .certificateHasBadDate: "The certificate of \(host) has expired."
     case .certificateUntrusted:
-      "The certificate of \(host) is not trusted or belongs to another host; check the address."
-    case .certificateHasUnknownRoot:
-      "The certificate of \(host) is from an unknown authority; if you trust it, set caFile to its certificate."
-    case .certificateNotYetValid: "The certificate of \(host) is not valid yet; check the clock."
-    case .clientCertificateRejected:
-      "\(host) refused the client certificate; check the certificate of the registration."
-    case .clientCertificateRequired:
-      "\(host) requires a client certificate; add certificate and privateKey with providers.configure."
+      "The certificate of \(host) is not trusted or belongs to another host."
+    case .certificateHasUnknownRoot: "The certificate of \(host) is from an unknown authority."
+    case .certificateNotYetValid: "The certificate of \(host) is not valid yet."
+    case .clientCertificateRejected: "\(host) refused the client certificate."
+    case .clientCertificateRequired: "\(host) requires a client certificate."
+    }
+  }
+
+  private var advice: Problem.Advice {
+    switch self {
+    case .timedOut, .connectionLost: .tryAgain
+    case .badServerResponse: .tryLater
+    case .cannotFindHost, .notConnectedToInternet: .checkNetwork
+    case .requiresSecureConnection: .nameWithHTTPS
+    case .certificateHasBadDate, .certificateNotYetValid: .checkClock
+    case .certificateHasUnknownRoot: .trustAuthority
+    case .clientCertificateRejected: .checkCertificate
+    case .clientCertificateRequired: .addCertificate
+    case .unknown, .badURL, .unsupportedURL, .cannotConnectToHost, .tooManyRedirects,
+      .cannotDecodeContent, .dataLengthExceedsMaximum, .secureConnectionFailed,
+      .certificateUntrusted:
+      .checkAddress
     }
   }
 }
@@ -321,11 +339,9 @@ extension NetworkCode {
 extension ccurl_state {
   fileprivate var sentence: String {
     switch self {
-    case CCURL_MISSING: "libcurl.so.4 is missing; install it (on Debian the package libcurl4)."
-    case CCURL_TOO_OLD: "libcurl.so.4 is too old; install version 7.87 or later."
-    case CCURL_NO_DESCRIPTOR:
-      "The provider cannot be reached: \(SystemError.tooManyOpenFiles)."
-    default: "libcurl.so.4 could not be started; install it again."
+    case CCURL_MISSING: "libcurl.so.4 is missing."
+    case CCURL_TOO_OLD: "libcurl.so.4 is older than version 7.87."
+    default: "libcurl.so.4 could not be started."
     }
   }
 }

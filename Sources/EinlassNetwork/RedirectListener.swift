@@ -83,8 +83,8 @@ final class RedirectListener: Sendable {
     }
     return OpenRedirect(
       address: "http://\(place.authority(port: port))\(place.path)",
-      next: { [self] claim async throws(Problem) in
-        state.withLock { $0.signIns[signIn]?.claim = claim }
+      expect: { [self] claim in state.withLock { $0.signIns[signIn]?.claim = claim } },
+      next: { () async throws(Problem) in
         for await answer in arrived { return answer }
         throw Problem(.cancelled, "The redirect listener was closed.")
       },

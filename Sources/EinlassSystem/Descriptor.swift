@@ -152,12 +152,12 @@ public struct SystemError: Error, Sendable, Equatable {
   /// Whether the limit on open files or on threads is reached.
   public var isExhaustion: Bool { isForWantOfDescriptors || number == EAGAIN }
 
-  /// The cause of a missing descriptor or thread, with a remedy: a clause without its full stop.
+  /// The cause of a missing descriptor or thread, with the limit: a clause without its full stop.
   public var explanation: String {
     switch number {
     case EMFILE, ENFILE: Self.tooManyOpenFiles
     case EAGAIN:
-      "the system starts no more threads; raise the limit on processes (ulimit -u, pids.max) or on memory"
+      "the limit on processes (ulimit -u, pids.max) or on memory is reached"
     case ENOMEM: "there is no memory left"
     default: "the system refuses it with error \(number)"
     }
@@ -165,5 +165,5 @@ public struct SystemError: Error, Sendable, Equatable {
 
   /// The explanation of `EMFILE` and `ENFILE`.
   public static let tooManyOpenFiles =
-    "too many files are open; close some, or raise the limit on open files (ulimit -n)"
+    "the limit on open files (ulimit -n) is reached"
 }

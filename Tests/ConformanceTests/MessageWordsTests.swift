@@ -5,7 +5,7 @@ import Testing
 @Suite struct MessageWordsTests {
   /// A sentence after another one that begins with an order.
   private static let order =
-    #"[a-z)`"]\. (Add|Allow|Answer|Ask|Call|Change|Check|Choose|Close|Configure|Copy|Correct|Create|Delete|Drop|Enter|Free|Get|Give|Grant|Install|Leave|Let|Link|Look|Make|Move|Name|Open|Pass|Paste|Put|Raise|Register|Remove|Repair|Replace|Report|Request|Reset|Restore|Rotate|Run|See|Set|Sign|Start|Try|Unlink|Unlock|Update|Use|Wait|Write)\b"#
+    #"(?i)[a-z)`"][.;] (Add|Allow|Answer|Ask|Call|Change|Check|Choose|Close|Configure|Copy|Correct|Create|Delete|Drop|Enter|Free|Get|Give|Grant|Install|Leave|Let|Link|Look|Make|Move|Name|Open|Pass|Paste|Put|Raise|Register|Remove|Repair|Replace|Report|Request|Reset|Restore|Rotate|Run|See|Set|Sign|Start|Try|Unlink|Unlock|Update|Use|Wait|Write)\b"#
   /// A sentence with a method or a command, in a target without descriptions of methods.
   private static let command =
     #""[A-Z][^"]* (einlassctl |chmod |(access|accounts|auth|credentials|prompt|providers|services|store|users)\.[a-z]+[A-Za-z]*\b)[^"]*""#

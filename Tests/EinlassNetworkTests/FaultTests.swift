@@ -179,7 +179,8 @@ extension Network {
         ("declared", nil), ("x-gzip", nil), ("identity", nil), ("undeclared", nil),
         ("br", "is compressed with br"), ("zstd", "is compressed with zstd"),
         ("gzip,gzip", "is compressed with gzip,gzip"),
-        ("stacked", "is compressed with gzip, gzip, gzip, gzip, br, zstd"),
+        // libcurl refuses more than five layers by itself.
+        ("stacked", "cannot be decoded"),
         ("transfer", "cannot be decoded"), ("br!", "is compressed with an unknown coding"),
       ] as [(String, String?)])
     func compressed(how: String, words: String?) async throws {

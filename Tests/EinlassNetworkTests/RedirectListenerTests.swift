@@ -10,8 +10,10 @@ import Testing
   private static func open(
     _ path: String = "/back", ports: [UInt16] = [], takesFragment: Bool = false
   ) throws -> OpenRedirect {
-    try RedirectListener.open(
+    let open = try RedirectListener.open(
       RedirectPlace(ports: ports, path: path, takesFragment: takesFragment))
+    open.expect(.all)
+    return open
   }
 
   @Test func `An authorization response reaches the flow, and its page reaches the browser`()
@@ -22,7 +24,7 @@ import Testing
     #expect(open.address == "http://127.0.0.1:\(open.port)/back")
     let client = try Client(open.port)
     client.send("GET /back?code=C&state=S HTTP/1.1\r\nHost: 127.0.0.1:\(open.port)\r\n\r\n")
-    let answer = try await open.next(.all)
+    let answer = try await open.next()
     #expect(answer.parameters.text == "code=C&state=S")
     await answer.show(
       RedirectPage(
@@ -46,13 +48,13 @@ import Testing
     let open = try Self.open()
     let client = try Client(open.port)
     client.send("GET /back?x=1 HTTP/1.1\r\nHost: 127.0.0.1:\(open.port)\r\n\r\n")
-    let answer = try await open.next(.all)
+    let answer = try await open.next()
     #expect(!client.hasReceived)
     await answer.show(RedirectPage(.denied))
     #expect(client.hasReceived)
     open.close()
     client.end()
-    await #expect(throws: Problem.self) { _ = try await open.next(.all) }
+    await #expect(throws: Problem.self) { _ = try await open.next() }
     // The thread of the listener has ended.
     await answer.show(RedirectPage(.denied))
   }
@@ -88,7 +90,7 @@ import Testing
     #expect(client.receiveAnswer().hasPrefix("HTTP/1.1 \(status) "))
     let browser = try Client(open.port)
     browser.send("GET /back?x=1 HTTP/1.1\r\nHost: 127.0.0.1:\(open.port)\r\n\r\n")
-    #expect(try await open.next(.all).parameters.text == "x=1")
+    #expect(try await open.next().parameters.text == "x=1")
   }
 
   @Test func `A path compares as bytes`() {
@@ -115,7 +117,7 @@ import Testing
     #expect(page.hasPrefix("HTTP/1.1 431 ") && page.contains("cookies of other programs"))
     let fits = try Client(open.port)
     fits.send(head(RedirectRequest.headLimitBytes))
-    #expect(try await open.next(.all).parameters.text.isEmpty)
+    #expect(try await open.next().parameters.text.isEmpty)
   }
 
   @Test func `Spare connections, garbage and slow requests do not keep a response out`()
@@ -134,7 +136,7 @@ import Testing
     for byte in "GET /back?slow=1 HTTP/1.1\r\nHost: 127.0.0.1:\(open.port)\r\n\r\n".utf8 {
       dribble.send(String(UnicodeScalar(byte)))
     }
-    #expect(try await open.next(.all).parameters.text == "slow=1")
+    #expect(try await open.next().parameters.text == "slow=1")
     withExtendedLifetime(spare) {}
   }
 
@@ -150,7 +152,7 @@ import Testing
     let start = ContinuousClock.now
     defer { withExtendedLifetime(others) {} }
     browser.send("GET /back?x=1 HTTP/1.1\r\nHost: 127.0.0.1:\(open.port)\r\n\r\n")
-    #expect(try await open.next(.all).parameters.text == "x=1")
+    #expect(try await open.next().parameters.text == "x=1")
     // A slow request ends after five seconds.
     guard isSilent else { return #expect(start.duration(to: .now) > .seconds(3)) }
     // The oldest connection gave way. The others are still served, so nothing has waited for them.
@@ -181,10 +183,10 @@ import Testing
     let open = try Self.open()
     let waiting = try Client(open.port)
     waiting.send("GET /back?x=1 HTTP/1.1\r\nHost: 127.0.0.1:\(open.port)\r\n\r\n")
-    _ = try await open.next(.all)
+    _ = try await open.next()
     open.close()
     #expect(waiting.receiveAnswer().hasPrefix("HTTP/1.1 400 "))
-    await #expect(throws: Problem.self) { _ = try await open.next(.all) }
+    await #expect(throws: Problem.self) { _ = try await open.next() }
     waiting.end()
     // Old connections do not block the port for the next sign-in.
     try Self.open("/", ports: [open.port]).close()
@@ -197,7 +199,7 @@ import Testing
     let open = try Self.open()
     let client = try Client(open.port)
     client.send("GET /back?x=1 HTTP/1.1\r\nHost: 127.0.0.1:\(open.port)\r\n\r\n")
-    try await open.next(.all).show(RedirectPage(.denied))
+    try await open.next().show(RedirectPage(.denied))
     #expect(client.receiveAnswer().hasPrefix("HTTP/1.1 200 "))
     open.close()
     // The thread of the previous listener may still wait for browsers when the next one opens.

@@ -31,13 +31,11 @@ import Testing
     "Content-Type: \(type)\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
   }
 
-  /// Waits until the claim of a sign-in is known, because the page opens only then.
-  private static func waits(_ open: OpenRedirect, _ claim: RedirectClaim) async
+  private static func waits(_ open: OpenRedirect, _ claim: RedirectClaim)
     -> Task<RedirectAnswer, any Error>
   {
-    let task = Task.immediate { try await open.next(claim) }
-    await Task.yield()
-    return task
+    open.expect(claim)
+    return Task { try await open.next() }
   }
 
   @Test func `Sign-ins at one port and path are told apart by their claims`() async throws {
@@ -47,7 +45,7 @@ import Testing
     #expect(Set(all.map(\.address)).count == 1)
     var tasks: [Task<RedirectAnswer, any Error>] = []
     for (number, open) in all.enumerated() {
-      tasks.append(await Self.waits(open, Self.claim("state=\(number)")))
+      tasks.append(Self.waits(open, Self.claim("state=\(number)")))
     }
     for number in (0..<64).reversed() {
       let client = try Self.browser(first, "GET /back?state=\(number)")
@@ -70,7 +68,7 @@ import Testing
       RedirectPlace(host: .name, ports: [first.port], path: "/a"))
     defer { for open in [first, second, named] { open.close() } }
     let tasks = [
-      await Self.waits(first, .all), await Self.waits(second, .all), await Self.waits(named, .all),
+      Self.waits(first, .all), Self.waits(second, .all), Self.waits(named, .all),
     ]
     let client = try Client(first.port)
     client.send("GET /a?n HTTP/1.1\r\nHost: localhost:\(first.port)\r\n\r\n")
@@ -87,7 +85,7 @@ import Testing
   {
     let open = try Self.open()
     defer { open.close() }
-    let task = await Self.waits(open, Self.claim("state=S"))
+    let task = Self.waits(open, Self.claim("state=S"))
     let clients = [
       try Self.browser(open, "GET /back?state=S"), try Self.browser(open, "GET /back?state=S"),
       try Self.browser(open, "POST /back", Self.form("state=S")),
@@ -96,7 +94,7 @@ import Testing
     await answer.show(RedirectPage(.signedIn(person: "ada", isGranted: false)))
     let late = try Self.browser(open, "GET /back?state=S")
     for client in clients + [late] { #expect(client.receiveAnswer().contains("account ada.")) }
-    let again = Task.immediate { try await open.next(.all) }
+    let again = Task { try await open.next() }
     again.cancel()
     await #expect(throws: Problem.self) { try await again.value }
   }
@@ -125,7 +123,7 @@ import Testing
   func posted(line: String, more: String, status: Int?) async throws {
     let open = try Self.open()
     defer { open.close() }
-    let task = await Self.waits(open, Self.claim("state=S"))
+    let task = Self.waits(open, Self.claim("state=S"))
     let client = try Self.browser(open, line, more)
     guard let status else {
       #expect(try await task.value.parameters == RedirectParameters("state=S", isForm: true))
@@ -139,7 +137,7 @@ import Testing
   @Test func `A posted form has at most 64 KiB`() async throws {
     let open = try Self.open()
     defer { open.close() }
-    let task = await Self.waits(open, .all)
+    let task = Self.waits(open, .all)
     let body = String(repeating: "a", count: RedirectParameters.formLimitBytes)
     let tooLong = try Self.browser(open, "POST /back", Self.form(body + "a"))
     let page = tooLong.receiveAnswer()
@@ -152,7 +150,7 @@ import Testing
   @Test func `A page fetches the fragment only for a sign-in that takes it`() async throws {
     let open = try RedirectListener.open(RedirectPlace(path: "/back", takesFragment: true))
     defer { open.close() }
-    let task = await Self.waits(open, Self.claim("state=S"))
+    let task = Self.waits(open, Self.claim("state=S"))
     let page = try Self.browser(open, "GET /back").receiveAnswer()
     #expect(page.hasPrefix("HTTP/1.1 200 ") && page.contains("<script>"))
     let lines = page.split(separator: "\r\n")
@@ -181,7 +179,7 @@ import Testing
     let claim = Self.claim("state=S") { refused in told.withLock { $0.append(refused) } }
     let open = try Self.open()
     defer { open.close() }
-    let task = await Self.waits(open, claim)
+    let task = Self.waits(open, claim)
     func refuse() throws {
       let client = try Client(open.port)
       client.send("\(line) HTTP/1.1\r\nHost: \(host ?? "127.0.0.1"):\(open.port)\r\n\r\n")

@@ -5,6 +5,12 @@ import Foundation
 import Testing
 
 struct RequestTests {
+  /// The `data` of a request that came while too many others were unanswered.
+  private static let overloaded: JSONValue = [
+    "reason": "overloaded", "retryable": true,
+    "next": [["label": "Wait until some requests are answered, then try again"]],
+  ]
+
   @Test("A cancelled task answers -32800, and a cancellation of any other id is ignored")
   func cancel() async throws {
     let gate = Gate()
@@ -225,7 +231,7 @@ struct RequestTests {
         try session.send("[\(requests(80...82))]\n")
         let answers = try #require(try session.message()?.array)
         #expect(answers.map { $0["result"] != nil } == [true, true, false])
-        #expect(answers.last?["error"]?["data"] == ["reason": "overloaded", "retryable": true])
+        #expect(answers.last?["error"]?["data"] == Self.overloaded)
       }
       try session.send(requests(80...80) + "\n")
       #expect(try session.message()?["result"] != nil)
@@ -242,7 +248,7 @@ struct RequestTests {
       try session.call(65, "flow")
       let refusal = try session.message()
       #expect(refusal?["error"]?["code"] == -32001)
-      #expect(refusal?["error"]?["data"] == ["reason": "overloaded", "retryable": true])
+      #expect(refusal?["error"]?["data"] == Self.overloaded)
       // Network requests have a separate limit.
       try session.call(66, "wait")
       try gate.awaitArrivals()

@@ -106,8 +106,11 @@ let framingCases = [
   WireCase("Blank lines are ignored", "\n \n\t\r\n" + request(id: "1") + "\n\n", "1 ok {}"),
   WireCase("A byte order mark is accepted at the start", "\u{feff}" + request(id: "1"), "1 ok {}"),
   WireCase(
-    "A byte order mark elsewhere is refused", request(id: "1") + "\n\u{feff}" + request(id: "2"),
-    "1 ok {}", "null -32700 invalidJSON"),
+    "A byte order mark is accepted at the start of a later line",
+    request(id: "1") + "\n\u{feff}" + request(id: "2"), "1 ok {}", "2 ok {}"),
+  WireCase(
+    "A byte order mark within a line is refused", request(id: "1") + "\u{feff}",
+    "null -32700 invalidJSON"),
   WireCase(
     "A second byte order mark is refused", "\u{feff}\u{feff}" + request(id: "1"),
     "null -32700 invalidJSON"),

@@ -254,7 +254,7 @@ import Testing
     return announcement
   }
 
-  @Test(arguments: [(20, true), (136, true), (137, false), (1000, false)])
+  @Test(arguments: [(20, true), (130, true), (131, false), (1000, false)])
   func `A choice among a hundred accounts fits into a line, if need be with fewer of them`(
     nameLength: Int, isWhole: Bool
   ) async throws {

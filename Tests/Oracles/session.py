@@ -40,6 +40,8 @@ def closed(schema):
 COMPONENTS = closed(DOCUMENT["components"])
 
 TEXT = {"type": "string", "minLength": 1}
+PERSON = {"type": "object", "required": ["id"], "additionalProperties": False,
+          "properties": {name: TEXT for name in ("id", "name", "username", "email", "avatar")}}
 # The members allowed in the data of any error (protocol/README.md, Errors).
 ERROR_DATA = {
     "reason": TEXT, "retryable": {"type": "boolean"}, "detail": TEXT, "provider": TEXT, "account": TEXT, "flow": TEXT, "path": TEXT,
@@ -58,7 +60,7 @@ OWN_DATA = {
     "by": {"enum": ["client", "authCancel", "endOfInput", "shutdown"]}, "method": {"type": "string"},
     "prompts": {"type": "array", "minItems": 1, "items": {"type": "object", "required": ["kind"]}},
     "email": TEXT, "providers": {"type": "array", "items": TEXT}, "pendingCredential": {**TEXT, "pattern": "^c_"},
-    "outcome": {"enum": ["accepted", "declined", "cancelled", "expired", "satisfied"]}}
+    "outcome": {"enum": ["accepted", "declined", "cancelled", "expired", "satisfied"]}, "identity": PERSON}
 ERROR = {"type": "object", "required": ["code", "message", "data"], "maxProperties": 3, "properties": {
     "code": {"type": "integer"}, "message": TEXT,
     "data": {"type": "object", "required": ["reason", "retryable", "next"], "properties": {**ERROR_DATA, **OWN_DATA},
@@ -89,6 +91,7 @@ def judge_error(error):
     assert bool(data["next"]) != data.get("final", False), data
     # A person who is told to try again later must have a chance.
     assert data["retryable"] or "try again later" not in error["message"].lower(), error["message"]
+    assert "identity" not in data or data.get("detail") == "applicationUnknown", data
     own = set(data) & set(OWN_DATA)
     assert own <= set(ERRORS[error["code"], data["reason"]]), (data["reason"], own)
 

@@ -366,7 +366,7 @@ def test_einlassctl_asks_the_resource_and_signs_in_with_the_document(server, doc
     command = [str(CONTROL), "sign-in", server["resource"], "--no-browser", "--config", str(config),
                "--einlass", str(EINLASS), *(word for pair in store.items() for word in pair)]
     with Terminal(command, columns=2000) as terminal:
-        terminal.wait_for("This resource chose the page of the sign-in: 127.0.0.1.")
+        terminal.wait_for("This resource chose the place of the sign-in: “127.0.0.1”.")
         terminal.wait_for("/authorize?")
         terminal.wait_for("\r\n")
         allow(re.search(r"http\S+/authorize\S+", terminal.shown)[0])

@@ -262,7 +262,7 @@ def test_after_a_migration_the_hint_leads_to_a_token_of_the_new_server(dot, stri
     # The only page is that of the first sign-in.
     assert [entry["method"] for entry in front_end.notifications].count("prompt.opened") == 1
     hint = request_of(error.data)
-    assert hint == {"method": "accounts.signIn", "params": {"resource": resource["resource"]}}
+    assert hint == {"label": "Sign in", "method": "accounts.signIn", "params": {"resource": resource["resource"]}}
     second = sign_in(front_end, strict, **hint["params"])
     assert second["created"] and second["account"] != first["account"] and second["provider"] != first["provider"]
     token = front_end.token(second["account"], resource=resource["resource"])

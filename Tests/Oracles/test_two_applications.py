@@ -47,7 +47,8 @@ def test_an_application_without_a_credential_signs_in_beside_the_other(dot, appl
     first, second = applications
     [account] = [entry["account"] for entry in second.call("accounts.list")["accounts"]]
     before = first.token(account)
-    hint = {"method": "accounts.signIn", "params": {"provider": "oracle", "account": account}}
+    hint = {"label": "Sign in to the account again", "method": "accounts.signIn",
+            "params": {"provider": "oracle", "account": account}}
     assert list(refusals(second, account)) == [(1005, "notIssuedToThisClient", hint)] * 3
     assert second.health(account) == "ok"
     assert sign_in(second, dot, **{name: value for name, value in hint["params"].items() if name != "provider"}) == account

@@ -128,13 +128,16 @@ public final class Script: Sendable {
       },
       openRedirect: { [self] place throws(Problem) in
         note("listen at \(place.host.rawValue) \(place.path)")
+        let claim = Lock(RedirectClaim?.none)
         return OpenRedirect(
           address: "http://\(place.host.rawValue):8400\(place.path)",
-          next: { claim async throws(Problem) in
+          expect: { new in claim.withLock { $0 = new } },
+          next: { () async throws(Problem) in
             for await query in self.browser.stream {
               let parameters = RedirectParameters(query)
-              guard claim.isOurs(parameters) else {
-                claim.refused(.foreign(parameters))
+              let claim = claim.withLock(\.self)
+              guard claim?.isOurs(parameters) == true else {
+                claim?.refused(.foreign(parameters))
                 self.note("page unexpected")
                 continue
               }

@@ -88,6 +88,7 @@ extension InteractiveFlow {
     asker.report(.awaitingPerson)
     var ways: [@Sendable () async -> Result<Arrival<Response>?, Problem>] = []
     if let listener = place.listener {
+      listener.expect(claim(read))
       ways.append { await outcome { () throws(Problem) in try await heard(listener, read) } }
     }
     let returningTo = place.listener == nil ? place.address : nil
@@ -105,16 +106,21 @@ extension InteractiveFlow {
     return try await first(of: ways, or: .userCanceled(provider))
   }
 
-  private func heard<Response>(
-    _ listener: OpenRedirect, _ read: @escaping @Sendable (RedirectParameters) -> Response?
-  ) async throws(Problem) -> Arrival<Response>? {
-    let claim = RedirectClaim(
+  private func claim<Response>(
+    _ read: @escaping @Sendable (RedirectParameters) -> Response?
+  ) -> RedirectClaim {
+    RedirectClaim(
       isOurs: { read($0) != nil },
       refused: { [asker] refused in
         asker.explain(
           "No answer to the sign-in came in time. The last one was refused: \(refused.sentence)")
       })
-    let answer = try await listener.next(claim)
+  }
+
+  private func heard<Response>(
+    _ listener: OpenRedirect, _ read: (RedirectParameters) -> Response?
+  ) async throws(Problem) -> Arrival<Response>? {
+    let answer = try await listener.next()
     asker.explain(nil)
     return read(answer.parameters).map { response in
       Arrival(response: response) { outcome in

@@ -36,19 +36,24 @@ public struct RedirectPlace: Sendable, Equatable {
 public struct OpenRedirect: Sendable {
   /// The redirect URI for the provider: `http://127.0.0.1:PORT/path`.
   public var address: String
+  /// Takes responses from now on. Called before the page is opened, because a browser may return at
+  /// once.
+  public var expect: @Sendable (RedirectClaim) -> Void
   /// Returns the first response of this sign-in. Throws `cancelled` when the task is cancelled or
   /// the address was closed.
-  public var next: @Sendable (RedirectClaim) async throws(Problem) -> RedirectAnswer
+  public var next: @Sendable () async throws(Problem) -> RedirectAnswer
   /// Closes the port, unless another sign-in still uses it. A connection still waiting for its page
   /// gets the page of an unexpected response.
   public var close: @Sendable () -> Void
 
   public init(
     address: String,
-    next: @escaping @Sendable (RedirectClaim) async throws(Problem) -> RedirectAnswer,
+    expect: @escaping @Sendable (RedirectClaim) -> Void,
+    next: @escaping @Sendable () async throws(Problem) -> RedirectAnswer,
     close: @escaping @Sendable () -> Void
   ) {
     self.address = address
+    self.expect = expect
     self.next = next
     self.close = close
   }

@@ -138,7 +138,7 @@ extension Problem {
     case .wrongCredentials: [NextStep("Enter the user name and the password again")]
     case .throttled: [waiting]
     case .verificationFailed:
-      [NextStep("Check the clock; if it is right, do not trust this sign-in, and report it")]
+      [NextStep("If the clock is right, do not trust this sign-in, and report it")]
     default: selectionSteps
     }
   }

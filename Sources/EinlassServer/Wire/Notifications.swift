@@ -4,7 +4,7 @@ internal import EinlassRPC
 /// All notifications of this process.
 let notifications: [NotificationDescriptor] = [
   NotificationDescriptor(
-    "prompt.opened", "A prompt for the person; answer it with prompt.answer.",
+    "prompt.opened", "A prompt for the person, to be answered with prompt.answer.",
     params: promptFields, whole: .reference("Prompt")),
   NotificationDescriptor(
     "prompt.closed", "A prompt no longer needs an answer.",
