@@ -138,7 +138,7 @@ def test_the_person_chooses_the_account_if_the_provider_names_none(sign_in):
             return terminal.shown
     assert "Signed in: sequencing/Sequencing.com." in signed_in()
     shown = signed_in(choose="1")
-    assert "You signed in at “Sequencing.com”." in shown
+    assert "You signed in at “Sequencing.com” for “einlassctl”." in shown
     assert "> 1  A new account" in shown and "Signed in: sequencing/Sequencing.com 2." in shown
     assert re.search(r"Signed in again: sequencing/Sequencing\.com( 2)?\.", signed_in(choose="2"))
 

@@ -117,12 +117,12 @@ import Testing
   @Test(
     "A missing or unfit libcurl is reported with the way out",
     arguments: [
-      (CCURL_MISSING, "libcurl4"), (CCURL_TOO_OLD, "7.87"), (CCURL_BROKEN, "again"),
+      (CCURL_MISSING, "missing"), (CCURL_TOO_OLD, "7.87"), (CCURL_BROKEN, "started"),
     ])
   func library(state: ccurl_state, word: String) {
     let problem = TransferFault.noLibrary(state).problem(host: "a.test", caFile: nil)
     #expect(problem.reason == .networkFailure && problem.networkCode == -1)
     #expect(problem.message.contains("libcurl.so.4") && problem.message.contains(word))
-    #expect(!problem.isRetryable)
+    #expect(!problem.isRetryable && problem.advice == .installLibcurl)
   }
 }

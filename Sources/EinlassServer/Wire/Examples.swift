@@ -216,7 +216,7 @@ private let conversation = #"""
   credentials.refreshed
   -> {"account":"a_ada","tokenType":"Bearer","scopes":["openid"],"expiresAt":1790000000}
   credentials.refreshFailed
-  -> {"account":"a_ada","error":{"code":1005,"message":"Sign in again.","data":{"reason":"reloginNeeded","retryable":false,"provider":"example","account":"a_ada"}}}
+  -> {"account":"a_ada","error":{"code":1005,"message":"The Example account must be signed in to again.","data":{"reason":"reloginNeeded","retryable":false,"next":[{"label":"Sign in to the account again","method":"accounts.signIn","params":{"provider":"example","account":"a_ada"}}],"provider":"example","account":"a_ada"}}}
   network.changed
   -> {"online":false}
   store.progress
