@@ -11,7 +11,7 @@ TROUBLES = {
     "no account": ("There is no {title} account here", "einlassctl sign-in {provider}"),
     "no access": ("has no access to {title} accounts", "einlassctl access set {application} {provider} granted"),
     "revoked account": ("The {title} account must be signed in to again", "einlassctl sign-in --account a_"),
-    "locked store": ("Another program keeps the account store", "wait a moment, then try again"),
+    "locked store": ("Another program keeps the account store", "Wait a moment, then try again"),
     "provider broken": ("with status 503", "Try again later"),
     "provider down": ("No answer came in time", "then try again"),
 }

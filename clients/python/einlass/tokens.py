@@ -29,11 +29,8 @@ LATE = "No answer came in time. Check the network connection, then try again."
 
 
 def naming_command(error: EinlassError, application: str, address: str) -> EinlassError:
-    """Returns the error with the command of einlassctl that mends it in its message."""
+    """Returns the error with the command of einlassctl that mends it in its message, else with the first next step."""
     provider, account = error.data.get("provider") or "PROVIDER", error.data.get("account")
-    if error.data.get("detail") == "locked":
-        message = f"{error.message} Another einlass is using the store: wait a moment, then try again."
-        return EinlassError(error.code, error.reason, error.data, message)
     if error.data.get("detail") == "notServed":
         command = ["services", "add", without_query(address), provider]
     else:
@@ -43,10 +40,16 @@ def naming_command(error: EinlassError, application: str, address: str) -> Einla
             "reloginNeeded": ["sign-in", "--account", account] if account else ["sign-in", provider],
             "authenticatorUnconfigured": ["providers", "configure", provider],
         }.get(error.reason, [])
-    if not command:
+    from .next_steps import in_words, steps_of  # only here, because a token must be quick
+
+    steps = steps_of(error)
+    if command:
+        step = f"Run: {shlex.join(['einlassctl', *command])}"
+    elif steps:
+        step = in_words(steps[0])
+    else:
         return error
-    message = f"{error.message} Run: {shlex.join(['einlassctl', *command])}"
-    return EinlassError(error.code, error.reason, error.data, message)
+    return EinlassError(error.code, error.reason, error.data, f"{error.message} {step}")
 
 
 def working_folder() -> Dict[str, str]:
