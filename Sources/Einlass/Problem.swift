@@ -47,6 +47,7 @@ public struct Problem: Error, Sendable, Equatable {
     // About files.
     case nameAnotherPlace, nameFile, nameTarget, namePrivatePlace, closeToOthers, runAsOwner
     case removeLinks, finishInput, createFolder, nameExport, exportAgain, enterExportPassphrase
+    case chooseLongerPassphrase
     // About the store and its key.
     case checkStorePath, setHome, setHomeOrStore, setHomeAlone, signInOrRemove, removeOldStore
     case restoreStoreFile, finishMove, restoreKey, passRightPassphrase, passSecret

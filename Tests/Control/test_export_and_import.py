@@ -33,19 +33,28 @@ def test_accounts_move_by_a_file_and_a_passphrase(two, tmp_path):
     assert run("accounts", "list", "--passphrase-fd", "999", *two)[0] == 64
 
 
+def test_a_short_passphrase_of_a_file_needs_consent(two, tmp_path):
+    export = ["accounts", "export", str(tmp_path / "moving"), *two]
+    code, _, errors = with_passphrase(*export, words="correct hor")
+    assert code == 1 and "The passphrase of the file has fewer than twelve characters." in errors, errors
+    assert "next: Choose a longer passphrase, or take a weak one with --weak.\n" in errors and not (tmp_path / "moving").exists()
+    assert with_passphrase(*export, "--weak", words="correct hor")[0] == 0
+    assert with_passphrase(*export, "--replace", words="correct hors")[0] == 0
+
+
 def test_an_export_file_has_its_own_passphrase(two, tmp_path):
     # With a key file for the store, the passphrase is that of the export file.
     assert with_passphrase("store", "slots", "add", "passphrase", *two, words="of the store")[0] == 0
-    code, _, errors = with_passphrase("accounts", "export", str(tmp_path / "moving"), *two, words="of the file")
+    code, _, errors = with_passphrase("accounts", "export", str(tmp_path / "moving"), *two, words="of that file")
     assert code == 0, errors
     assert run("store", "slots", "remove", "keyfile", "--yes", *two)[0] == 0
     two = two[:4]
-    code, _, errors = with_passphrase("accounts", "export", str(tmp_path / "other"), *two, words="of the file")
+    code, _, errors = with_passphrase("accounts", "export", str(tmp_path / "other"), *two, words="of that file")
     assert code == 1 and "The passphrase does not open the account store." in errors
     for command in (["export", str(tmp_path / "other")], ["import", str(tmp_path / "moving")]):
         words = passphrase_of("of the store")
         code, output, errors = with_passphrase(
-            "accounts", *command, "--passphrase-fd", str(words), *two, words="of the file",
+            "accounts", *command, "--passphrase-fd", str(words), *two, words="of that file",
             option="--file-passphrase-fd", also=[words])
         os.close(words)
         assert code == 0, errors

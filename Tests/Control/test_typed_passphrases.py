@@ -85,29 +85,29 @@ def test_a_new_passphrase_is_typed_twice_and_moves_accounts(sealed, tmp_path):
         terminal.wait_for("Passphrase:")
         terminal.type("correct horse\r")
         terminal.wait_for("Passphrase:")
-        terminal.type("b4ttery\r")
+        terminal.type("b4ttery staple\r")
         terminal.wait_for("Once more:")
-        terminal.type("b4tery\r")
+        terminal.type("b4tery staple\r")
         terminal.wait_for("The two differ.")
         terminal.wait_for("Passphrase:")
-        terminal.type("b4ttery\r")
+        terminal.type("b4ttery staple\r")
         terminal.wait_for("Once more:")
-        terminal.type("b4ttery\r")
+        terminal.type("b4ttery staple\r")
         assert terminal.end() == 0 and "Wrote 1 account to " in terminal.shown and "b4t" not in terminal.shown
     (tmp_path / "other").mkdir(mode=0o700)
     other = {**home, "HOME": str(tmp_path / "other")}
     with Terminal([CONTROL, "accounts", "import", str(file), *store], **other) as terminal:
         terminal.wait_for("Passphrase:")
-        terminal.type("b4tery\r")
+        terminal.type("b4tery staple\r")
         terminal.wait_for("That passphrase does not fit.")
         terminal.wait_for("Passphrase:")
-        terminal.type("b4ttery\r")
+        terminal.type("b4ttery staple\r")
         assert terminal.end() == 0 and "twitter/ada: " in terminal.shown and "1 added" in terminal.shown
     with Terminal([CONTROL, "store", "slots", "add", *store], **other) as terminal:
         terminal.wait_for("Which kind of key slot?")
         terminal.type("2\r")
         terminal.wait_for("Passphrase:")
-        terminal.type("b4ttery\r")
+        terminal.type("b4ttery staple\r")
         terminal.wait_for("Once more:")
-        terminal.type("b4ttery\r")
+        terminal.type("b4ttery staple\r")
         assert terminal.end() == 0 and "keyfile, passphrase" in terminal.shown

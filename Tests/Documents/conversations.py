@@ -261,7 +261,8 @@ def exported(conversation, path):
                              "params": {"path": conversation.world.names.here(path)}}))
     while (message := json.loads(server.line())).get("id") != 1:
         if message["method"] == "prompt.opened":
-            server.call("prompt.answer", prompt=message["params"]["prompt"], action="accept", passphrase="…")
+            server.call("prompt.answer", prompt=message["params"]["prompt"], action="accept",
+                        passphrase="correct horse battery")
     assert "result" in message, message
     server.call("accounts.remove", account=conversation.world.known["a_grace…"])
     assert server.end() == 0

@@ -113,7 +113,7 @@ def test_a_client_that_reads_a_word_fails_in_the_pseudo_language(tmp_path, langu
 def test_einlass_speaks_the_pseudo_language(tmp_path):
     server = program(tmp_path, f'#!/bin/sh\nexec "{EINLASS}" --store memory --pseudo-language "$@"\n')
     path = str(tmp_path / "accounts")
-    result, screen = draw(DRAW, server, "horse", "hors", "horse", "horse", method="accounts.export",
+    result, screen = draw(DRAW, server, "correct horse", "hors", "correct horse", "correct horse", method="accounts.export",
                           params=json.dumps({"path": path}))
     assert pseudo("Choose a passphrase for the file.") in screen and f"“{path}”" in screen
     assert result["data"]["detail"] == "refused", screen  # because the store is empty: the passphrase was taken

@@ -295,6 +295,27 @@ def test_an_imported_token_is_sent_only_to_its_former_origin(machine, other):
     assert arrived.refused("credentials.get", account=report["accounts"][0]["account"]) == "bindingMismatch"
 
 
+@pytest.mark.parametrize("words, is_short", [("correct hors", False), ("correct hor", True), ("é" * 12, False), ("é" * 11, True),
+                                             ("e\u0301" * 11, True)])
+def test_a_short_passphrase_of_a_file_needs_consent(machine, words, is_short):
+    session = machine.start()
+    session.call("accounts.add", **account("ada"))
+    path = machine.folder / "moving"
+    answer, _ = answered(session, words, method="accounts.export", path=str(path))
+    assert path.exists() is not is_short
+    if is_short:
+        assert (answer.code, answer.data["path"], answer.data["next"][0]["label"]) == (
+            -32602, "/weak", "Choose a longer passphrase, or allow a weak one")
+        assert words not in str(answer)
+        result(answered(session, words, method="accounts.export", path=str(path), weak=True)[0])
+        assert path.exists()
+    # A passphrase from a descriptor is no other.
+    brought = machine.start(passphrase=words)
+    other = machine.folder / "other"
+    assert (brought.refused("accounts.export", path=str(other)) == "invalidParams") if is_short else (
+        brought.call("accounts.export", path=str(other))["accounts"] == 1)
+
+
 def test_a_passphrase_may_come_by_a_descriptor(machine, other):
     session = machine.start(passphrase=WORDS, prompts=())
     session.call("accounts.add", **account("ada"))

@@ -31,6 +31,15 @@ public struct AccountsFile: Sendable {
   private let sealed: [UInt8]
   let path: String
 
+  /// Throws `invalidParameter` for a passphrase of fewer than twelve characters, because a thief of
+  /// the file tries as many as there is time for.
+  public static func requireStrength(of passphrase: Secret) throws(Problem) {
+    guard revealedText(passphrase).count < 12 else { return }
+    throw Problem(
+      .invalidParameter, "The passphrase of the file has fewer than twelve characters.",
+      advice: .chooseLongerPassphrase, path: "/weak")
+  }
+
   /// Whether the bytes begin like an accounts file of any version.
   public static func isOne(_ bytes: [UInt8]) -> Bool { bytes.starts(with: name.utf8) }
 

@@ -21,6 +21,9 @@ struct AccountsExport: ServerCommand {
   @Flag(help: "Overwrite an existing file.")
   var replace = false
 
+  @Flag(help: "Take a passphrase of fewer than twelve characters too.")
+  var weak = false
+
   @OptionGroup var server: ServerOptions
 
   func run(with console: Console) throws(Failure) {
@@ -32,7 +35,15 @@ struct AccountsExport: ServerCommand {
     }
     var params: JSONObject = ["path": .string(try absolute(path))]
     if replace { params["replace"] = true }
-    let result = try console.call("accounts.export", params)
+    if weak { params["weak"] = true }
+    let result: JSONObject
+    do throws(Failure) { result = try console.call("accounts.export", params) } catch {
+      guard case .refused(var refusal) = error, refusal.data["path"]?.string == "/weak" else {
+        throw error
+      }
+      refusal.ownStep = NextStep("Choose a longer passphrase, or take a weak one with --weak.")
+      throw .refused(refusal)
+    }
     let users = result["users"] == 0 ? "" : " and \(counted(result["users"], "user"))"
     let bytes = result["bytes"]?.int64.map { " (\(byteCount($0)))" } ?? ""
     try console.report(

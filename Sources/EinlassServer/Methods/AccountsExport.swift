@@ -9,7 +9,7 @@ func accountsExport(_ server: Server) -> Method {
     MethodDescriptor(
       "accounts.export", .network,
       "Writes all accounts with their credentials, registrations and added providers to a file encrypted with a passphrase. The passphrase comes from --file-passphrase-fd, --passphrase-fd or a prompt.",
-      params: fields(Params.path, Params.replace),
+      params: fields(Params.path, Params.replace, Params.weak),
       result: .object([
         .required("path", .string(maxBytes: nil), "The file."),
         .required("accounts", .count, "The number of accounts in the file."),
@@ -24,6 +24,7 @@ func accountsExport(_ server: Server) -> Method {
         try server.files.prepare(path, replaces)
         let passphrase = try await server.passphrase(
           Prompt.Passphrase(.export, path: path, isNew: true), for: call)
+        if !params[Params.weak] { try AccountsFile.requireStrength(of: passphrase) }
         let exported = try await server.inTurn { () throws(Problem) in
           try server.einlass.exportedAccounts(
             sealedWith: passphrase, addedProviders: server.added.descriptors())
@@ -47,4 +48,6 @@ private enum Params {
   static let path = TypedField.required("path", .path, "Absolute; the file gets mode 0600.")
   static let replace = TypedField.optional(
     "replace", .boolean, default: false, "Overwrite an existing file of this user.")
+  static let weak = TypedField.optional(
+    "weak", .boolean, default: false, "Take a passphrase of fewer than twelve characters too.")
 }

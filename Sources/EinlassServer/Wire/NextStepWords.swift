@@ -67,6 +67,7 @@ extension Problem.Advice {
     case .nameExport: "Name a file that an export has written"
     case .exportAgain: "Copy the file again, or export again"
     case .enterExportPassphrase: "Enter the passphrase of the export"
+    case .chooseLongerPassphrase: "Choose a longer passphrase, or allow a weak one"
     case .checkStorePath: "Check the path of the store"
     case .setHome: "Set HOME, or name the key with --key-file or --key-fd"
     case .setHomeOrStore: "Set HOME, or name the store with --store"

@@ -1073,6 +1073,7 @@ class AccountsExportParams(AccountsExportParamsAlways, total=False):
     """Writes all accounts with their credentials, registrations and added providers to a file encrypted with a
     passphrase. The passphrase comes from --file-passphrase-fd, --passphrase-fd or a prompt."""
     replace: bool
+    weak: bool
 
 
 class AccountsExportResult(TypedDict):

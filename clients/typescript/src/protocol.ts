@@ -1644,6 +1644,8 @@ export interface AccountsExportParams {
   path: string;
   /** Overwrite an existing file of this user. */
   replace?: boolean;
+  /** Take a passphrase of fewer than twelve characters too. */
+  weak?: boolean;
 }
 
 export interface AccountsExportResult {
