@@ -53,6 +53,7 @@ public struct Problem: Error, Sendable, Equatable {
     case restoreStoreFile, finishMove, restoreKey, passRightPassphrase, passSecret
     case configureAgain, restoreKeyFile, copyKeyFile, correctKeyCommand, nameKeyCommand
     case restoreOrOtherSlot, useOtherSlot, addSlotFirst, startSecretService, installSecretTool
+    case unlockStore
     // About a database.
     case copyDatabase, installLibpq, createDatabase, askForRights, namePrimary, changeTables
     case dropSchema, correctAddress, hidePassword, verifyServer

@@ -26,6 +26,13 @@ public struct StoreMaintenance: Sendable {
     @Sendable (_ kind: String, _ passphrase: Secret?) throws(Problem) -> [String]
   /// Removes a key slot, but never the last one. Returns the kinds of the remaining slots.
   public var removeKeySlot: @Sendable (_ kind: String) throws(Problem) -> [String]
+  /// Lets the kernel keep the secret of the passphrase slot for this user's processes, for these
+  /// seconds, which end at this time. Throws `refused` without such a slot or keyring, also without a
+  /// passphrase here, and `keyUnavailable` for a wrong one.
+  public var unlock:
+    @Sendable (_ passphrase: Secret?, _ seconds: UInt32, UnixTime) throws(Problem) -> Void
+  /// Lets the kernel forget that secret. Returns whether there was one.
+  public var lock: @Sendable () throws(Problem) -> Bool
   /// Opens the key of an existing store with the secrets given at start or with this passphrase,
   /// which is then kept for later uses. Throws `keyUnavailable`, with the needed prompt if a
   /// passphrase from the person would help.
@@ -45,6 +52,8 @@ public struct StoreMaintenance: Sendable {
     rotateKey: @escaping @Sendable (Progress) throws(Problem) -> Rotation,
     addKeySlot: @escaping @Sendable (String, Secret?) throws(Problem) -> [String],
     removeKeySlot: @escaping @Sendable (String) throws(Problem) -> [String],
+    unlock: @escaping @Sendable (Secret?, UInt32, UnixTime) throws(Problem) -> Void,
+    lock: @escaping @Sendable () throws(Problem) -> Bool,
     openKey: @escaping @Sendable (Secret?) throws(Problem) -> Void = { _ in },
     passphrase: @escaping @Sendable (Bool) throws(Problem) -> Secret? = { _ in nil },
     auditKey: @escaping @Sendable (AccountStore.Patience) throws(Problem) -> Secret? = { _ in nil }
@@ -56,6 +65,8 @@ public struct StoreMaintenance: Sendable {
     self.rotateKey = rotateKey
     self.addKeySlot = addKeySlot
     self.removeKeySlot = removeKeySlot
+    self.unlock = unlock
+    self.lock = lock
     self.openKey = openKey
     self.passphrase = passphrase
     self.auditKey = auditKey
@@ -69,7 +80,9 @@ public struct StoreMaintenance: Sendable {
       move: { _, _ throws(Problem) in throw problem },
       rotateKey: { _ throws(Problem) in throw problem },
       addKeySlot: { _, _ throws(Problem) in throw problem },
-      removeKeySlot: { _ throws(Problem) in throw problem })
+      removeKeySlot: { _ throws(Problem) in throw problem },
+      unlock: { _, _, _ throws(Problem) in throw problem },
+      lock: { () throws(Problem) in throw problem })
   }
 }
 
@@ -85,6 +98,8 @@ extension StoreMaintenance {
     public var protection: String
     /// The kinds of all recorded key slots.
     public var slots: [String] = []
+    /// The time until which the kernel keeps the secret of the passphrase slot; `nil` if it has none.
+    public var unlockedUntil: UnixTime?
     public var schema: Int64 = 0
     public var revision: Int64 = 0
     public var accounts: Int64 = 0

@@ -23,7 +23,10 @@ package struct NextStep: Equatable {
 
   /// Returns the step as one line, with the command ready to be copied.
   package func line(repeating options: [String]) -> String {
-    if let foreign { return "\(text) \(clean(foreign))" }
+    if let foreign {
+      let repeated = foreign.hasPrefix("einlassctl ") ? options : []
+      return ([text, clean(foreign)] + repeated.map(quoted)).joined(separator: " ")
+    }
     return command.isEmpty
       ? text : "\(text) \((["einlassctl"] + command + options).map(quoted).joined(separator: " "))"
   }

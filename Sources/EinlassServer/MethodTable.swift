@@ -54,6 +54,8 @@ extension Server {
       usersDelete(self).closed.unlocking(self).configured(self),
       storeAddKeySlot(self).unlocking(self).configured(self),
       storeRemoveKeySlot(self),
+      storeUnlock(self),
+      storeLock(self),
       auditList(self),
       auditPrune(self),
       promptAnswer(prompts),

@@ -14,6 +14,7 @@ import Testing
     "accounts.import", "access.list", "auth.list", "auth.cancel", "avatars.get", "settings.get",
     "users.create", "users.signInWithPassword", "users.current", "users.list",
     "users.providersForEmail", "users.signOut", "store.addKeySlot", "store.removeKeySlot",
+    "store.unlock", "store.lock",
     "audit.list", "audit.prune", "prompt.answer", "prompt.list", "network.status",
     "accounts.checkServer", "store.status", "store.check", "store.backup", "store.move",
     "store.rotateKey", "test.advanceClock",

@@ -64,7 +64,7 @@ def test_exit_codes_are_those_of_the_help(arguments, code):
 
 @pytest.mark.parametrize("arguments, said", [
     (["accounts", "lst"], "no command einlassctl accounts lst. There are: list, show, add,"),
-    (["store", "rotateKey"], "no command einlassctl store rotateKey. There are: status, check, backup, move, rotate-key, slots."),
+    (["store", "rotateKey"], "no command einlassctl store rotateKey. There are: status, check, backup, move, rotate-key, slots, unlock, lock."),
     (["acounts"], "no command einlassctl acounts. There are: sign-in, token,"),
     (["accounts", "list", "twitter", "more"], "Unexpected argument 'more'"),
     (["accounts", "list", "twitter", "tw\u202eit\x1b[2Jter"], "Unexpected argument 'tw\ufffdit\ufffd[2Jter'"),

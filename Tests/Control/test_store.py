@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from control import EINLASS, account, run, usernames, with_passphrase
+from control import EINLASS, account, repeated, run, usernames, with_passphrase
 from terminal import PATIENCE
 
 
@@ -67,7 +67,7 @@ def test_the_key_may_come_by_a_descriptor(tmp_path):
 
 def test_a_program_for_the_key_that_is_not_named_is_named_next(two, tmp_path):
     step = ('next: Name it in the configuration file, such as "keyCommand": ["/usr/bin/pass", "show", "einlass"].\n'
-            '   next: See the place of that file: einlassctl doctor\n')
+            f'   next: See the place of that file: einlassctl doctor {repeated(two)}\n')
     code, _, errors = run("store", "slots", "add", "command", *two)
     assert code == 1 and "needs a program that prints the key." in errors and step in errors
     (tmp_path / "printed").write_text("a1" * 32)

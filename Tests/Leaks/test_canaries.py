@@ -182,7 +182,9 @@ def live(session, canaries, provider, folder):
                    "audit.list", "store.status", "store.check", "network.status"):
         assert isinstance(session.call(method), dict)
     copy = str(folder / "copy.db")
-    for method, params in (("store.addKeySlot", {"kind": "passphrase"}), ("store.rotateKey", {}),
+    assert isinstance(session.call("store.addKeySlot", kind="passphrase"), dict)
+    session.call("store.unlock", seconds=60)  # refused by the kernel of some machines
+    for method, params in (("store.lock", {}), ("store.rotateKey", {}),
                            ("store.backup", {"path": copy}), ("accounts.export", {"path": str(folder / "moving")}),
                            ("accounts.import", {"path": str(folder / "moving")}),
                            ("store.removeKeySlot", {"kind": "passphrase"})):

@@ -5,13 +5,18 @@ messages by protocol/openrpc.json.
 """
 import json
 import os
+import sys
 import urllib.request
+from pathlib import Path
 
 import jsonrpcclient
 import jsonschema
 import pytest
 
 from session import DOCUMENT, METHODS, Session, judge, judge_envelope, judge_error, request_of
+
+sys.path.append(str(Path(__file__).parents[1] / "Control"))
+import kernel_keyring  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("built")
 
@@ -162,11 +167,16 @@ def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_pat
     assert stored.call("accounts.export", path=str(tmp_path / "accounts"))["accounts"] == 1
     assert stored.call("accounts.import", path=str(tmp_path / "accounts"))["alreadyThere"] == 1
     assert stored.call("store.addKeySlot", kind="passphrase")["slots"] == ["keyfile", "passphrase"]
+    if not kernel_keyring.refused():
+        stored.call("store.unlock", seconds=60)
+    assert stored.call("store.lock")["wasUnlocked"] is not bool(kernel_keyring.refused())
     assert stored.call("store.removeKeySlot", kind="keyfile")["slots"] == ["passphrase"]
     assert stored.call("store.move", to=str(tmp_path / "moved.db"))["rows"] > 0
 
     expected = {method["name"] for method in DOCUMENT["methods"]
                 if method["x-direction"] == "clientToServer" and "result" in method}
+    if kernel_keyring.refused():
+        expected.remove("store.unlock")
     assert session.answered | stored.answered == expected, "each method needs a call in this session"
     # network.changed needs a network of its own: Tests/Processes/test_network.py.
     assert session.notified | stored.notified | {"network.changed"} == {

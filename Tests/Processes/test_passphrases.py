@@ -174,7 +174,8 @@ def test_without_a_passphrase_nothing_is_done_and_the_next_step_is_named(machine
     assert (answer.code, answer.data["detail"]) == (1009, "keyUnavailable") and "passphrase" in answer.message
     silent = machine.start(prompts=())
     answer = silent.answer(silent.send("accounts.add", **account("bob")))
-    assert (answer.code, answer.data["detail"]) == (1009, "keyUnavailable") and "--passphrase-fd" in answer.data["next"][0]["label"]
+    assert (answer.code, answer.data["detail"]) == (1009, "keyUnavailable") and "--passphrase-fd" in answer.data["next"][1]["label"]
+    assert answer.data["next"][0]["command"] == "einlassctl store unlock --for 8h"
     brought = machine.start(passphrase="wrong")
     answer = brought.answer(brought.send("accounts.add", **account("bob")))
     assert (answer.code, answer.data["detail"]) == (1009, "keyUnavailable")

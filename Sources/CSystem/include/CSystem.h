@@ -2,5 +2,6 @@
 #include "CSystemClock.h"
 #include "CSystemEvents.h"
 #include "CSystemFiles.h"
+#include "CSystemKeys.h"
 #include "CSystemNetwork.h"
 #include "CSystemProgram.h"

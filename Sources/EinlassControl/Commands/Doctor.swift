@@ -100,8 +100,7 @@ struct Doctor: ServerCommand {
     let path = status["path"]?.plain ?? "only in memory"
     if let database = status["database"]?.object {
       return [Finding("store", .well, path)] + Self.promises(of: database)
-        + (try contents(console, slots: status["slots"]?.plain ?? "unknown"))
-        + (try auditTrail(console))
+        + (try contents(console, status)) + (try auditTrail(console))
     }
     if let holder = try lastingHolder(status, console) {
       return [
@@ -118,8 +117,7 @@ struct Doctor: ServerCommand {
           NextStep(
             "Make the file and its folder writable, or name another store with --store."))
         : Finding("store", .well, path)
-    ] + openFolders(above: status["path"]?.string)
-      + (try contents(console, slots: status["slots"]?.plain ?? "unknown"))
+    ] + openFolders(above: status["path"]?.string) + (try contents(console, status))
   }
 
   /// Finds what the database server does not promise.
@@ -194,8 +192,8 @@ struct Doctor: ServerCommand {
   }
 
   /// Checks the contents of the store. Without the key the sealed values remain unread.
-  private func contents(_ console: Console, slots: String) throws(Failure) -> [Finding] {
-    let key = Finding("key", .well, "opened by: \(slots)")
+  private func contents(_ console: Console, _ status: JSONObject) throws(Failure) -> [Finding] {
+    let key = Self.key(status)
     let check: JSONObject
     do throws(Failure) { check = try console.call("store.check") } catch .refused(let refusal) {
       let isKey = refusal.data["detail"]?.string == "keyUnavailable"
@@ -215,6 +213,21 @@ struct Doctor: ServerCommand {
       key,
       Finding("store check", .well, "\(counted(check["sealedValues"], "sealed value")) read"),
     ]
+  }
+
+  /// Returns how the key opens. A person at the terminal would not notice that it needs one.
+  private static func key(_ status: JSONObject) -> Finding {
+    let opening = "opened by: \(status["slots"]?.plain ?? "unknown")"
+    if let end = status["unlockedUntil"]?.int64 {
+      return Finding("key", .well, "\(opening); unlocked until \(timestamp(end))")
+    }
+    let slots = (status["slots"]?.array ?? []).compactMap(\.string)
+    guard slots.contains("passphrase"), !Unattended.open(slots) else {
+      return Finding("key", .well, opening)
+    }
+    return Finding(
+      "key", .notable, "\(opening), so \(Unattended.names) do not open the store",
+      Unattended.step)
   }
 
   private func accounts(_ console: Console) throws(Failure) -> [Finding] {

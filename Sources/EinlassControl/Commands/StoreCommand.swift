@@ -9,7 +9,7 @@ struct StoreCommand: ParsableCommand {
     commandName: "store", abstract: "The file or database with the accounts and credentials.",
     subcommands: [
       StoreStatus.self, StoreCheck.self, StoreBackup.self, StoreMove.self, StoreRotateKey.self,
-      StoreSlots.self,
+      StoreSlots.self, StoreUnlock.self, StoreLock.self,
     ], defaultSubcommand: StoreStatus.self)
 }
 
@@ -31,6 +31,7 @@ struct StoreStatus: ServerCommand {
       ("path", status["path"]?.plain ?? "only in memory"),
       ("exists", exists ? nil : "no: created at the first change"),
       ("key", status["protection"]?.plain), ("slots", status["slots"]?.plain),
+      ("unlocked", status["unlockedUntil"]?.int64.map { "until \(timestamp($0))" }),
       ("accounts", status["accounts"]?.plain), ("revision", status["revision"]?.plain),
       ("schema", status["schema"]?.plain),
       (

@@ -91,12 +91,24 @@ struct StoreSlotsRemove: ServerCommand {
 
   func run(with console: Console) throws(Failure) {
     let slots = try console.call("store.status")["slots"]?.array ?? []
-    let kind = try console.slot(kind, of: slots.compactMap(\.string))
+    let kinds = slots.compactMap(\.string)
+    let kind = try console.slot(kind, of: kinds)
+    warn(kinds, without: kind)
     try console.confirm(
       "Remove the key slot \(clean(kind))?", isAgreed: yes)
     let result = try console.call("store.removeKeySlot", ["kind": .string(kind)])
     try console.report(
       .object(result), ["The store's key slots: \(clean(result["slots"]?.plain ?? ""))."])
+  }
+
+  /// Names the programs that will not open the store any more.
+  private func warn(_ kinds: [String], without removed: String) {
+    let left = kinds.filter { !sameBytes($0, removed) }
+    guard Unattended.open(kinds), !Unattended.open(left), !left.isEmpty else { return }
+    complain("   note: \(Unattended.names) will not open the store any more.")
+    if left.contains("passphrase") {
+      complain("   next: \(Unattended.step.line(repeating: server.repeated))")
+    }
   }
 }
 

@@ -17,6 +17,9 @@ func storeStatus(_ server: Server) -> Method {
           "The protection of the key: keyfile, command, secretservice, passphrase, fd or memory; with several slots, the weakest one."
         ),
         .required("slots", .array(.string(maxBytes: nil), max: nil), "The key slots."),
+        .optional(
+          "unlockedUntil", .unixTime,
+          "The time until which store.unlock lets every program of this user open the store."),
         .required("schema", .count, "The schema version of the database."),
         .revision,
         .required("accounts", .count, "The number of accounts."),
@@ -70,6 +73,7 @@ extension JSONValue {
       JSONObject(present: [
         "path": status.path.map(JSONValue.string), "exists": .bool(status.exists),
         "protection": .string(status.protection), "slots": JSONValue(status.slots),
+        "unlockedUntil": status.unlockedUntil.map { JSONValue($0) },
         "schema": JSONValue(status.schema), "revision": JSONValue(status.revision),
         "accounts": JSONValue(status.accounts),
         "databaseBytes": JSONValue(status.databaseBytes),

@@ -217,7 +217,7 @@ extension Problem {
       neededPrompts: [.enterPassphrase(wanted)])
   }
 
-  fileprivate static let wrongPassphrase = Problem.store(
+  static let wrongPassphrase = Problem.store(
     .keyUnavailable,
     "None of these passphrases opens the account store.")
 

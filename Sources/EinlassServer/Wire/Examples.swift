@@ -164,6 +164,12 @@ private let conversation = #"""
   store.removeKeySlot
   -> {"kind":"keyfile"}
   <- {"slots":["passphrase"]}
+  store.unlock
+  -> {"seconds":28800}
+  <- {"unlockedUntil":1790028800}
+  store.lock
+  -> {}
+  <- {"wasUnlocked":true}
   audit.list
   -> {"limit":1}
   <- {"entries":[{"at":1790000000,"application":"editor","method":"access.set","provider":"example","subject":"backup","state":"granted","process":4711,"parent":"editor"}]}

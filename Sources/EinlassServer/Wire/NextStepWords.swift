@@ -95,6 +95,7 @@ extension Problem.Advice {
     case .startSecretService:
       "Start or unlock the Secret Service, or open the store with another key slot"
     case .installSecretTool: "Install the package libsecret-tools"
+    case .unlockStore: "Unlock the store for a while"
     case .copyDatabase: "Copy the schema with the tools of PostgreSQL"
     case .installLibpq: "Install the package libpq5, of version 12 or later"
     case .createDatabase: "Create a database, or correct the address of the store"

@@ -274,7 +274,7 @@ extension StoreMaintenance.Finding {
   var nextSteps: [NextStep] {
     if let advice {
       var steps = NextStep.steps(advice)
-      steps[0].command = command
+      steps[0].command = command ?? steps[0].command
       return steps
     }
     return switch kind {
@@ -312,8 +312,12 @@ extension NextStep {
   /// Returns the steps of advice.
   fileprivate static func steps(_ advice: Problem.Advice) -> [NextStep] {
     let step = NextStep(advice.label)
-    guard advice == .nameKeyCommand else { return [step] }
-    return [step, NextStep("See the place of that file").showing("einlassctl doctor")]
+    return switch advice {
+    case .nameKeyCommand:
+      [step, NextStep("See the place of that file").showing("einlassctl doctor")]
+    case .unlockStore: [step.showing("einlassctl store unlock --for 8h")]
+    default: [step]
+    }
   }
 
   /// Makes the step of a request that solves the problem.

@@ -9,7 +9,7 @@ extension KeySource {
   /// Returns the store's key, unwrapped from the first slot that the available secrets open. Throws
   /// `keyUnavailable` with the reason for every slot tried.
   func root(of slots: [KeySlot], store: String) throws(Problem) -> Secret {
-    let tried = candidates(slots)
+    let tried = candidates(slots, store: store)
     guard !tried.isEmpty else { throw asking(noSlot(slots), slots) }
     var waiting: [KeySlot] = []
     var failures: [Problem] = []
@@ -38,7 +38,7 @@ extension KeySource {
   func rewrap(_ slots: [KeySlot], around root: Secret, store: String) throws(Problem) -> [KeySlot] {
     var kept: [KeySlot] = []
     var waiting: [KeySlot] = []
-    for slot in slots where canOpen(slot) {
+    for slot in slots where canOpen(slot, store: store) {
       do throws(Problem) {
         guard let secret = try secret(for: slot, store: store) else {
           waiting.append(slot)
@@ -96,17 +96,30 @@ extension KeySource {
     try preparing.withLock { _ throws(Problem) in
       // Another thread has accepted the same passphrase while this one waited.
       guard typed.withLock({ $0 }) != passphrase else { return }
-      let tried = slots.filter { $0.kind == .passphrase }
-      for slot in tried {
-        let secret = try stretched(passphrase, for: slot)
-        guard slot.unwrap(store: store, with: secret) != nil else { continue }
-        prepared.withLock { $0[slot.salt] = .success(secret) }
-        typed.withLock { $0 = passphrase }
-        return
-      }
-      guard let slot = tried.first else { throw noSlot(slots) }
-      throw asking(try wrong(slot, store: store), slots)
+      let (slot, secret) = try opened(slots, by: passphrase, store: store)
+      prepared.withLock { $0[slot.salt] = .success(secret) }
+      typed.withLock { $0 = passphrase }
     }
+  }
+
+  /// Returns the secret of the slot that a passphrase opens, without keeping anything. Throws `keyUnavailable`.
+  func secret(of passphrase: Secret, for slots: [KeySlot], store: String) throws(Problem) -> Secret
+  {
+    try preparing.withLock { _ throws(Problem) in
+      try opened(slots, by: passphrase, store: store).secret
+    }
+  }
+
+  private func opened(
+    _ slots: [KeySlot], by passphrase: Secret, store: String
+  ) throws(Problem) -> (slot: KeySlot, secret: Secret) {
+    let tried = slots.filter { $0.kind == .passphrase }
+    for slot in tried {
+      let secret = try stretched(passphrase, for: slot)
+      if slot.unwrap(store: store, with: secret) != nil { return (slot, secret) }
+    }
+    guard let slot = tried.first else { throw noSlot(slots) }
+    throw asking(try wrong(slot, store: store), slots)
   }
 
   private func prepared(_ slot: KeySlot, store: String) throws(Problem) -> Secret {
@@ -135,22 +148,23 @@ extension KeySource {
     throw .keyAwaited
   }
 
-  private func canOpen(_ slot: KeySlot) -> Bool {
+  private func canOpen(_ slot: KeySlot, store: String) -> Bool {
     switch slot.kind {
     case .keyfile: key == nil
     case .fd: key != nil
-    case .passphrase: passphrase != nil || typed.withLock { $0 != nil }
+    case .passphrase:
+      passphrase != nil || typed.withLock { $0 != nil } || kept(for: slot, store: store) != nil
     case .command: choice == .usual && command != nil
     case .secretservice: choice == .usual
     }
   }
 
   /// Returns the slots to try, in order. If there is a slot for the key file or descriptor named on
-  /// the command line, only that one. Otherwise a passphrase excludes the keyring and the program. A key file
-  /// precedes a passphrase, because scrypt is slow and the passphrase may be meant for an accounts
-  /// file.
-  private func candidates(_ slots: [KeySlot]) -> [KeySlot] {
-    let fitting = slots.filter(canOpen)
+  /// the command line, only that one. Otherwise a passphrase, typed or kept by the kernel, excludes the
+  /// keyring and the program. A key file precedes a passphrase, because scrypt is slow and the
+  /// passphrase may be meant for an accounts file.
+  private func candidates(_ slots: [KeySlot], store: String) -> [KeySlot] {
+    let fitting = slots.filter { canOpen($0, store: store) }
     let passphrases = fitting.filter { $0.kind == .passphrase }
     let others = fitting.filter { $0.kind != .passphrase }.sorted { $0.kind.cost < $1.kind.cost }
     if passphrases.isEmpty || (choice != .usual && !others.isEmpty) { return others }
@@ -173,7 +187,7 @@ extension KeySource {
     case .command, .passphrase, .secretservice:
       let found = prepared.withLock { $0[slot.salt] }
       switch found {
-      case nil: return nil
+      case nil: return kept(for: slot, store: store)?.secret
       case .success(let secret): return secret
       case .failure(let problem): throw problem
       }
@@ -202,9 +216,7 @@ extension KeySource {
   private func noSlot(_ slots: [KeySlot]) -> Problem {
     if slots.contains(where: { $0.kind == .passphrase }), choice == .usual {
       return .store(
-        .keyUnavailable,
-        "The account store needs a passphrase."
-      )
+        .keyUnavailable, "The account store needs a passphrase.", advice: .unlockStore)
     }
     let ways = KeySlot.Kind.allCases.filter { kind in slots.contains { $0.kind == kind } }
       .map(\.howToOpen)

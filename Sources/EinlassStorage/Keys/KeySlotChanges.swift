@@ -29,12 +29,13 @@ extension StoreMaintenance {
       try store.connection.deleteKeySlots(of: kind)
       try store.connection.insert(slot)
     }
+    if kind == .passphrase { KeptKey.forget(store) }
     // Otherwise the next key rotation would use the former passphrase and drop this slot.
     if let passphrase { keys.typed.withLock { $0 = passphrase } }
     return slots
   }
 
-  /// Removes a slot, but never the last one, and tries to remove its secret from the keyring.
+  /// Removes a slot, but never the last one, and tries to remove its secret from the keyring or the kernel.
   static func removeKeySlot(
     _ kind: KeySlot.Kind, from shared: any SharedStore, keys: KeySource
   ) throws(Problem) -> [String] {
@@ -53,6 +54,7 @@ extension StoreMaintenance {
       try store.connection.deleteKeySlots(of: kind)
     }
     if kind == .secretservice { keys.secretService.forget(store: name) }
+    if kind == .passphrase { KeptKey.forget(name) }
     return left
   }
 

@@ -44,10 +44,15 @@ extension StoreMaintenance {
         try StorePlace(name).move(to: StorePlace(place), progress)
       },
       rotateKey: { progress throws(Problem) in
+        var name = ""
         let rotation = try shared.change(.usual, withKey: true, leavingNoTrace: true) {
-          store throws(Problem) in try store.rotateKey(progress)
+          store throws(Problem) in
+          name = try store.connection.meta().store
+          return try store.rotateKey(progress)
         }
         guard let rotation else { throw shared.nothingThere }
+        // It was kept for the old key, and would open the new one too.
+        KeptKey.forget(name)
         return rotation
       },
       addKeySlot: { kind, passphrase throws(Problem) in
@@ -56,6 +61,10 @@ extension StoreMaintenance {
       removeKeySlot: { kind throws(Problem) in
         try removeKeySlot(KeySlot.Kind(word: kind), from: shared, keys: keys)
       },
+      unlock: { passphrase, seconds, end throws(Problem) in
+        try unlock(passphrase, seconds: seconds, until: end, shared, keys: keys)
+      },
+      lock: { () throws(Problem) in try lock(shared) },
       openKey: { passphrase throws(Problem) in try openKey(of: shared, keys: keys, passphrase) },
       passphrase: { isOfFile throws(Problem) in
         let ofFile = isOfFile ? keys.filePassphrase : nil
@@ -120,7 +129,9 @@ extension OpenStore {
     let meta = try connection.meta()
     var status = StoreMaintenance.Status(path: connection.path, protection: try protection())
     status.exists = true
-    status.slots = try connection.keySlots().map(\.kind.rawValue)
+    let slots = try connection.keySlots()
+    status.slots = slots.map(\.kind.rawValue)
+    status.unlockedUntil = slots.compactMap { keys.kept(for: $0, store: meta.store)?.end }.first
     status.schema = try connection.schema()
     status.revision = meta.revision
     status.accounts = try connection.countAccounts()

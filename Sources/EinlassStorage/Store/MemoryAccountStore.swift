@@ -84,6 +84,8 @@ extension StoreMaintenance {
       rotateKey: { _ throws(Problem) in throw .nothingWritten },
       addKeySlot: { _, _ throws(Problem) in throw .nothingWritten },
       removeKeySlot: { _ throws(Problem) in throw .nothingWritten },
+      unlock: { _, _, _ throws(Problem) in throw .nothingWritten },
+      lock: { () throws(Problem) in throw .nothingWritten },
       passphrase: { isOfFile throws(Problem) in
         let ofFile = isOfFile ? filePassphrase : nil
         return try (ofFile ?? passphrase)?.fetch(by: AccountStore.Patience.usual.deadline)

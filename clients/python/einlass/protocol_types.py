@@ -1794,6 +1794,24 @@ class StoreRemoveKeySlotResult(TypedDict):
     slots: List[str]
 
 
+class StoreUnlockParams(TypedDict):
+    """Lets the kernel keep the secret of the passphrase slot for the programs of this user. The passphrase comes
+    from --passphrase-fd or a prompt."""
+    seconds: int
+
+
+class StoreUnlockResult(TypedDict):
+    unlockedUntil: int
+
+
+class StoreLockParams(TypedDict):
+    """Lets the kernel forget the secret of store.unlock. Running processes keep the key."""
+
+
+class StoreLockResult(TypedDict):
+    wasUnlocked: bool
+
+
 class AuditListParams(TypedDict, total=False):
     """The credentials that applications received, the newest first. Never contains the credential itself."""
     application: str
@@ -1913,6 +1931,7 @@ class StoreStatusResultAlways(TypedDict):
 
 class StoreStatusResult(StoreStatusResultAlways, total=False):
     path: str
+    unlockedUntil: int
     holder: int
     sqlite: str
     database: StoreStatusResultDatabase

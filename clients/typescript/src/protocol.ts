@@ -2620,6 +2620,29 @@ export interface StoreRemoveKeySlotResult {
   slots: string[];
 }
 
+/**
+ * Lets the kernel keep the secret of the passphrase slot for the programs of this user. The passphrase comes
+ * from --passphrase-fd or a prompt.
+ */
+export interface StoreUnlockParams {
+  /** How long the store stays unlocked. */
+  seconds: number;
+}
+
+export interface StoreUnlockResult {
+  /** The time at which the kernel forgets the secret. */
+  unlockedUntil: number;
+}
+
+/** Lets the kernel forget the secret of store.unlock. Running processes keep the key. */
+export interface StoreLockParams {
+}
+
+export interface StoreLockResult {
+  /** Whether the kernel had the secret. */
+  wasUnlocked: boolean;
+}
+
 /** The credentials that applications received, the newest first. Never contains the credential itself. */
 export interface AuditListParams {
   /** Only entries of this application. */
@@ -2760,6 +2783,8 @@ export interface StoreStatusResult {
   protection: string;
   /** The key slots. */
   slots: string[];
+  /** The time until which store.unlock lets every program of this user open the store. */
+  unlockedUntil?: number;
   /** The schema version of the database. */
   schema: number;
   /** The store's revision; grows with every change. */
@@ -3067,6 +3092,8 @@ export interface Requests {
   "users.delete": { params: UsersDeleteParams; result: UsersDeleteResult };
   "store.addKeySlot": { params: StoreAddKeySlotParams; result: StoreAddKeySlotResult };
   "store.removeKeySlot": { params: StoreRemoveKeySlotParams; result: StoreRemoveKeySlotResult };
+  "store.unlock": { params: StoreUnlockParams; result: StoreUnlockResult };
+  "store.lock": { params: StoreLockParams; result: StoreLockResult };
   "audit.list": { params: AuditListParams; result: AuditListResult };
   "audit.prune": { params: AuditPruneParams; result: AuditPruneResult };
   "prompt.answer": { params: PromptAnswerParams; result: PromptAnswerResult };
