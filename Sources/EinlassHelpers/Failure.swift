@@ -77,7 +77,7 @@ package enum Failure: Error {
   }
 }
 
-/// An error answered by einlass (protocol/README.md, "Errors").
+/// An error answered by einlass (protocol/methods.md, "Errors").
 package struct Refusal {
   package var code: Int64
   package var message: String

@@ -18,11 +18,17 @@ public enum Lifecycle: String, Sendable, CaseIterable {
     case .exit:
       MethodDescriptor(
         rawValue, .immediate, "A notification: ends einlass like shutdown, without an answer.",
+        description: exitDescription,
         isBatchable: false)
     case .cancelRequest:
       MethodDescriptor(
-        rawValue, .immediate, "A notification: the request with this id answers -32800.",
+        rawValue, .immediate,
+        "A notification: the request with this id is still answered, with -32800.",
         params: [.required("id", .any, "The id of a request that is not answered yet.")])
     }
   }
 }
+
+private let exitDescription = """
+  - The cancelled requests have `by: "shutdown"`. Requests after it are not read. `--finish` does not defer it.
+  """

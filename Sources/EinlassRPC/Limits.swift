@@ -35,13 +35,28 @@ public enum Limits {
   /// The published limits with their meanings.
   public static var published: [(name: String, value: Int, summary: String)] {
     [
-      ("inboundLineBytes", inboundLineBytes, "The longest message to einlass in bytes."),
-      ("outboundLineBytes", outboundLineBytes, "The longest message from einlass in bytes."),
-      ("nesting", nesting, "The depth of nested arrays and objects."),
-      ("idBytes", idBytes, "The longest id in bytes."),
-      ("batchEntries", batchEntries, "The entries of a batch."),
-      ("queuedRequests", queuedRequests, "The requests that wait."),
-      ("runningFlows", runningFlows, "Interactive requests and detached flows at once."),
+      (
+        "inboundLineBytes", inboundLineBytes,
+        "The longest message to einlass in bytes; a longer one is skipped, and answered with lineTooLong."
+      ),
+      (
+        "outboundLineBytes", outboundLineBytes,
+        "The longest message from einlass in bytes, except rpc.discover and answers to batches; lists have a nextCursor."
+      ),
+      (
+        "nesting", nesting,
+        "The depth of nested arrays and objects; a deeper message is answered with tooDeep."
+      ),
+      ("idBytes", idBytes, "The longest id in bytes; a longer one is answered with invalidId."),
+      (
+        "batchEntries", batchEntries,
+        "The entries of a batch; a longer one is answered with batchTooLarge."
+      ),
+      ("queuedRequests", queuedRequests, "The requests that wait; another one is overloaded."),
+      (
+        "runningFlows", runningFlows,
+        "Interactive requests and detached flows at once; another one is overloaded."
+      ),
     ]
   }
 

@@ -18,6 +18,8 @@ public final class MethodDescriptor: Sendable {
   public let methodClass: MethodClass
   /// Its purpose, one sentence for the protocol document.
   public let summary: String
+  /// Its rules beyond those of its parameters, in Markdown for the protocol document.
+  public let description: String?
   /// The members of `params`.
   public var params: [Field] { madeParams.value }
   /// The rules over several members of `params`.
@@ -41,7 +43,7 @@ public final class MethodDescriptor: Sendable {
 
   /// A method; void results are an object without members.
   public init(
-    _ name: String, _ methodClass: MethodClass, _ summary: String,
+    _ name: String, _ methodClass: MethodClass, _ summary: String, description: String? = nil,
     params: @escaping @autoclosure @Sendable () -> [Field] = [],
     rules: @escaping @autoclosure @Sendable () -> [Rule] = [],
     result: @escaping @autoclosure @Sendable () -> Schema = .object([]), reasons: [String] = [],
@@ -50,6 +52,7 @@ public final class MethodDescriptor: Sendable {
     self.name = name
     self.methodClass = methodClass
     self.summary = summary
+    self.description = description
     madeParams = OnDemand(params)
     makeRules = rules
     makeResult = result
@@ -64,6 +67,7 @@ public final class MethodDescriptor: Sendable {
     name = former.name
     methodClass = former.methodClass
     summary = former.summary
+    description = former.description
     madeParams = former.madeParams
     makeRules = former.makeRules
     makeResult = former.makeResult
@@ -95,7 +99,8 @@ public final class MethodDescriptor: Sendable {
   public var openRPC: JSONValue {
     .object(
       JSONObject(present: [
-        "name": .string(name), "summary": .string(summary), "paramStructure": "by-name",
+        "name": .string(name), "summary": .string(summary),
+        "description": description.map(JSONValue.string), "paramStructure": "by-name",
         "params": .array(params.map(\.contentDescriptor)),
         "result": ["name": "result", "schema": result.jsonSchema],
         "errors": .array(

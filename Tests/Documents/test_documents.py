@@ -12,6 +12,7 @@
 """
 import json
 import re
+import shutil
 import subprocess
 import sys
 
@@ -133,6 +134,39 @@ RUNNERS = {"jsonl": conversation, "console": console, "json": values, "python": 
 def test_another_step_runs_what_is_covered(step):
     run = (PROJECT / "Tests/run").read_text()
     assert re.search(rf'\bstep "{re.escape(step)}"', run)
+
+
+GENERATED = ["protocol/openrpc.json", "protocol/methods.md", "clients/python/einlass/protocol_types.py",
+             "clients/typescript/src/protocol.ts"]
+
+
+def generate(root, *arguments):
+    return subprocess.run([root / "protocol/generate", *arguments], capture_output=True, text=True, timeout=60)
+
+
+def test_the_generated_files_are_those_that_would_be_written():
+    done = generate(PROJECT, "--check")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("file", GENERATED)
+def test_a_generated_file_that_differs_is_named_and_written_again(tmp_path, file):
+    shutil.copytree(PROJECT / "protocol", tmp_path / "protocol", ignore=shutil.ignore_patterns("__pycache__"))
+    for path in GENERATED:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(PROJECT / path, tmp_path / path)
+    (tmp_path / file).write_text((PROJECT / file).read_text() + "\n")
+    done = generate(tmp_path, "--check")
+    assert (done.returncode, done.stdout) == (1, f"{tmp_path / file} differs: run protocol/generate\n")
+    assert generate(tmp_path).returncode == 0
+    assert (tmp_path / file).read_text() == (PROJECT / file).read_text()
+
+
+def test_another_transcript_is_another_example(tmp_path):
+    shutil.copytree(PROJECT / "protocol", tmp_path / "protocol", ignore=shutil.ignore_patterns("__pycache__"))
+    transcript = tmp_path / "protocol/transcripts/accounts.update/display-name.jsonl"
+    transcript.write_text(transcript.read_text().replace("Countess", "Countess of Lovelace"))
+    assert "protocol/methods.md differs" in generate(tmp_path, "--check").stdout
 
 
 @pytest.mark.parametrize("method", [method["name"] for method in DOCUMENT["methods"] if "x-testMode" not in method],

@@ -13,7 +13,7 @@ from server import parsed, write_private
 LINES, HEADERS = Way("lines", False, "whole"), Way("headers", True, "whole")
 #: With this registration a sign-in opens its page without a request to the provider.
 APPLICATIONS = {"github": {"clientId": "conformance", "clientSecret": "conformance"}}
-#: The result of `initialize` names these limits; see README.md of the protocol, Limits.
+#: The result of `initialize` names these limits; see methods.md of the protocol, Limits.
 NAMED_LIMITS = {"inboundLineBytes": 1 << 20, "outboundLineBytes": 60 << 10, "nesting": 64, "idBytes": 256,
                 "batchEntries": 64, "queuedRequests": 1024, "runningFlows": 64}
 

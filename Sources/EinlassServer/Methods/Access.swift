@@ -11,7 +11,7 @@ func accessList(_ server: Server) -> Method {
       "The access decisions for each application and provider.",
       params: fields(.limit, .cursor),
       result: .object([
-        .required("grants", .array(.reference("Grant"), max: nil), "Grants."), .nextCursor,
+        .required("grants", .array(.reference("Grant"), max: nil), "The grants."), .nextCursor,
       ]),
       reasons: ["accountStoreFailure", "invalidCursor"]),
     .immediate { params, _, deadline throws(RPCError) in
@@ -38,7 +38,8 @@ func accessSet(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "access.set", .immediate,
-      "Grants or denies an application the use of a provider's accounts.",
+      "Grants or denies an application the accounts of a provider, or some of them.",
+      description: accessSetDescription,
       params: fields(.provider, state, .application, accounts, .permissions, .audience, .includes),
       result: .object([.revision]),
       reasons: ["unknownProvider", "unknownAccount", "accountStoreFailure"]),
@@ -102,11 +103,11 @@ func accessReset(_ server: Server) -> Method {
 
 private let accounts = TypedField.optional(
   "accounts", .identifiers(max: AccessGrant.accountsLimit),
-  "The only accounts of the decision, by their ids; all accounts of the provider when missing."
+  "With granted: the ids of the only accounts of the decision; all accounts of the provider when missing."
 ).refusingNull
 
 private let state = TypedField.required(
-  "state", .oneOf(AccessGrant.State.self, placeholder: .denied), "The decision.")
+  "state", .oneOf(AccessGrant.State.self, placeholder: .denied), "The decision of the person.")
 
 extension AccessGrant.Place {
   /// The cursor for the position after this grant. A slash separates its parts, because the id of a
@@ -145,3 +146,8 @@ extension Server {
     } catch { throw RPCError(error) }
   }
 }
+
+private let accessSetDescription = """
+  - The grant is then this one and no more. An open `grantAccess` that is answered by it closes as `satisfied`, in any
+    process.
+  """

@@ -7,12 +7,13 @@ func accountsAdd(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "accounts.add", .immediate,
-      "Stores an account with its credential; every secret is sealed.",
+      "Stores an account with a credential that the front end brings; every secret is sealed.",
+      description: accountsAddDescription,
       params: fields(
         .provider, Params.username, Params.displayName, Params.subject, Params.credential,
         Params.replace),
       result: .object([
-        .account, .required("created", .boolean, "False when an account was replaced."), .revision,
+        .account, .required("created", .boolean, "false: an account was replaced."), .revision,
       ]),
       reasons: ["unknownProvider", "accountExists", "accountStoreFailure", "bindingMismatch"]),
     .immediate { params, _, deadline throws(RPCError) in
@@ -39,7 +40,7 @@ private enum Params {
   static let username = TypedField.required(
     "username", .identifier, "The user name at the provider.")
   static let displayName = TypedField.optional(
-    "displayName", .name, "The name to show.")
+    "displayName", .name, "The name for people.")
   static let subject = TypedField.optional(
     "subject", .identifier, "The provider's stable id of the person.")
   static let credential = TypedField.required(
@@ -75,3 +76,11 @@ private let addedCredential = Schema.tagged(
       ]
     ),
   ])
+
+private let accountsAddDescription = """
+  - An account that is there is `accountExists`, unless `replace: true`. An account that is signed out is added again
+    without `replace`.
+  - `replace` overwrites the names of the account and the credential of the same `clientId`. The credentials of other
+    client ids stay, unless they belong to another person, at a provider with room for one account.
+  - An OAuth 1.0a token for reverse auth takes the place of the former one under any `clientId`.
+  """

@@ -7,13 +7,14 @@ func accountsCheckServer(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "accounts.checkServer", .network,
-      "Connects to the person's own server of an account without sending a request, and returns its certificate.",
+      "Connects to the person's own server of an account, and returns its certificate.",
+      description: accountsCheckServerDescription,
       params: fields(.account),
       result: .object([
         .required("server", .string(maxBytes: nil), "The origin of the server."),
         .optional(
           "publicKey", .string(maxBytes: nil),
-          "The public key of the certificate; missing for plain http."),
+          "The public key of the certificate, sha256// and base64; missing for plain http."),
         .optional(
           "fault", Schema(ServerCertificate.Fault.self),
           "The reason why the certificate is not trusted; missing for a trusted one."),
@@ -21,7 +22,8 @@ func accountsCheckServer(_ server: Server) -> Method {
         .optional("expired", .boolean, "Whether the validity has ended."),
         .optional(
           "accepted", .boolean,
-          "Whether a request would be sent: the certificate is trusted, or its key was accepted."),
+          "Whether a request would be sent: the certificate is trusted, or its key was accepted for the account."
+        ),
       ]),
       reasons: [
         "unknownAccount", "unknownProvider", "networkFailure", "bindingMismatch",
@@ -42,3 +44,8 @@ func accountsCheckServer(_ server: Server) -> Method {
       } catch { throw RPCError(error) }
     })
 }
+
+private let accountsCheckServerDescription = """
+  - No request is sent to the server, and nothing is changed.
+  - An account that has no server of its own, or is signed out, is `-32602`.
+  """

@@ -7,13 +7,17 @@ func accountsExplain(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "accounts.explain", .immediate,
-      "Explains the choice of account by auth.perform with these parameters. Changes nothing.",
+      "Explains which account auth.perform would use with these parameters; changes nothing.",
       params: ChoiceParams.all,
       result: .object([
-        .required("rule", Schema(Explanation.Rule.self), "The rule that selects the account."),
+        .required(
+          "rule", Schema(Explanation.Rule.self),
+          "The rule that selects the account; person: the person is asked; nothing: the request fails."
+        ),
         .optional("account", .identifier, "Unless the person decides: the account's id."),
         .required(
-          "prompts", .array(Schema(Prompt.Kind.self), max: nil), "The prompts for the person."),
+          "prompts", .array(Schema(Prompt.Kind.self), max: nil),
+          "The kinds of the expected prompts."),
         .optional("error", .reference("Error"), "The expected error."),
       ]),
       reasons: ["unknownProvider", "accountStoreFailure"]),

@@ -8,13 +8,14 @@ func accountsExport(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "accounts.export", .network,
-      "Writes all accounts with their credentials, registrations and added providers to a file encrypted with a passphrase. The passphrase comes from --file-passphrase-fd, --passphrase-fd or a prompt.",
+      "Writes all accounts with their credentials to a file that only a passphrase opens.",
+      description: accountsExportDescription,
       params: fields(Params.path, Params.replace, Params.weak),
       result: .object([
-        .required("path", .string(maxBytes: nil), "The file."),
+        .required("path", .string(maxBytes: nil), "The path of the file."),
         .required("accounts", .count, "The number of accounts in the file."),
         .required("users", .count, "The number of users in the file."),
-        .required("bytes", .count, "Its size."),
+        .required("bytes", .count, "The size of the file in bytes."),
       ]),
       reasons: ["accountStoreFailure", "bindingMismatch"]),
     .task { params, call async throws(RPCError) in
@@ -45,9 +46,22 @@ func accountsExport(_ server: Server) -> Method {
 }
 
 private enum Params {
-  static let path = TypedField.required("path", .path, "Absolute; the file gets mode 0600.")
+  static let path = TypedField.required("path", .path, "The absolute path of the new file.")
   static let replace = TypedField.optional(
     "replace", .boolean, default: false, "Overwrite an existing file of this user.")
   static let weak = TypedField.optional(
     "weak", .boolean, default: false, "Take a passphrase of fewer than twelve characters too.")
 }
+
+private let accountsExportDescription = """
+  - The path is absolute. The file gets mode 0600, in a folder that only this user can write to. An existing file is
+    refused unless `replace: true`.
+  - The passphrase is that of `--file-passphrase-fd`, else that of `--passphrase-fd`, else one that the person chooses
+    (`enterPassphrase` with `new: true`).
+  - The file has the stored registrations, because tokens are refreshed with them, the [users](README.md#users) with their
+    passwords, and the added providers of an account, a registration or a user. It has no ids of accounts, grants and
+    preferences. A provider of `--providers FILE` is not in it: take that file along.
+  - A process that is killed leaves a hidden file `.NAME.` with sixteen digits there, as private and as encrypted, which
+    may be removed.
+  - The format: `Sources/Einlass/Moving/AccountsFile.swift`.
+  """

@@ -7,7 +7,7 @@ func accountsImport(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "accounts.import", .network,
-      "Adds the accounts of a file written by accounts.export. The passphrase comes from --file-passphrase-fd, --passphrase-fd or a prompt.",
+      "Adds the content of a file of accounts.export.", description: accountsImportDescription,
       params: fields(Params.path, Params.replace),
       result: .object([
         .required("added", .count, "The number of new accounts."),
@@ -30,7 +30,7 @@ func accountsImport(_ server: Server) -> Method {
           "The providers that were added from the file, because the catalogue lacks them."),
         .required(
           "registrations", .array(.identifier, max: shownLimit),
-          "The providers with a registration that was stored."),
+          "The providers with a registration from the file."),
         .required("users", .count, "The number of new users."),
         .required(
           "usersAlreadyThere", .count,
@@ -63,7 +63,8 @@ func accountsImport(_ server: Server) -> Method {
 }
 
 private enum Params {
-  static let path = TypedField.required("path", .path, "Absolute.")
+  static let path = TypedField.required(
+    "path", .path, "The absolute path of a file of accounts.export.")
   static let replace = TypedField.optional(
     "replace", .boolean, default: false, "Overwrite existing accounts.")
 }
@@ -162,3 +163,21 @@ extension JSONValue {
     self = .object(object)
   }
 }
+
+private let accountsImportDescription = """
+  - The accounts are added all or not at all, and then the users, all or not at all. After a failure in between, the
+    same request again adds the users.
+  - The passphrase is that of `--file-passphrase-fd`, else that of `--passphrase-fd`, else one that the person enters.
+  - `alreadyThere` is an account of the same provider and subject, else of the same username. It stays as it is, unless
+    `replace: true`, which replaces as `accounts.add` does.
+  - `refused` is an account of a provider that is not known here, or with content that may not be stored.
+  - Each credential keeps the origins that it may be sent to.
+  - A provider of the file that is not known here is added as by `providers.add`, without a question. A provider of the
+    same id stays, and gets no tokens of the other.
+  - `registrations` names the providers with a registration from the file: if there was none, or with `replace: true`,
+    unless the person's own is there and that of the file was made by einlass. A registration for another server stays
+    out.
+  - `accounts` names the first 50, those that were not added before the others.
+  - Another passphrase is 1009 `decryptFailed`, a file that was cut or changed `corrupt`, a file of a newer einlass
+    `tooNew`. Nothing has changed then.
+  """

@@ -12,7 +12,7 @@ func accountsList(_ server: Server) -> Method {
       "The stored accounts in order of adding. Opens no key and shows no prompt.",
       params: fields(listedProvider, .limit, .cursor),
       result: .object([
-        .revision, .required("accounts", .array(.reference("Account"), max: nil), "Accounts."),
+        .revision, .required("accounts", .array(.reference("Account"), max: nil), "The accounts."),
         .nextCursor,
       ]),
       reasons: ["accountStoreFailure", "invalidCursor"]),

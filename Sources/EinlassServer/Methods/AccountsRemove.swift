@@ -9,6 +9,7 @@ func accountsRemove(_ server: Server) -> Method {
     MethodDescriptor(
       "accounts.remove", .network,
       "Removes the account and its credentials here, then revokes them at the provider.",
+      description: accountsRemoveDescription,
       params: fields(.account, .requireRevocation), result: revocationSchema,
       reasons: leavingReasons),
     .task { params, _ async throws(RPCError) in
@@ -21,3 +22,7 @@ func accountsRemove(_ server: Server) -> Method {
       } catch { throw RPCError(error) }
     })
 }
+
+private let accountsRemoveDescription = """
+  - Without `requireRevocation`, the removal here always happens.
+  """

@@ -7,12 +7,13 @@ func accountsRenew(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "accounts.renew", .network,
-      "Renews the application's credential with the provider, without the person.",
+      "Renews the application's credential at the provider, as far as that goes without the person.",
+      description: accountsRenewDescription,
       params: fields(.account, .resource),
       result: .object([
         .required(
           "result", .oneOf(["renewed", "rejected", "failed"]),
-          "rejected: the provider refused; failed: the provider could not be reached, or the person is needed."
+          "rejected: the provider refused; failed: the provider could not be asked, or the person is needed."
         ),
         .optional(
           "error", .reference("Error"), "The error unless renewed; data.next has the next steps."),
@@ -29,3 +30,8 @@ func accountsRenew(_ server: Server) -> Method {
       } catch { throw RPCError(error) }
     })
 }
+
+private let accountsRenewDescription = """
+  - `error.data.next` has the step for the person. The `detail` `notRenewable` means that nothing is wrong with the
+    account.
+  """

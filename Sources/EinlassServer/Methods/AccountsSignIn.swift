@@ -8,6 +8,7 @@ func accountsSignIn(_ server: Server) -> Method {
     MethodDescriptor(
       "accounts.signIn", .interactive,
       "Signs a person in at a provider or for a protected resource: adds an account, or signs in to an existing one again.",
+      description: accountsSignInDescription,
       params: fields(
         Params.provider, Params.resource, Params.challenge, Params.probe, Params.account, .flowKind,
         Params.assertionFrom, .detached, .deadlineSeconds) + SignInParams.page,
@@ -16,13 +17,15 @@ func accountsSignIn(_ server: Server) -> Method {
         .required("flow", .identifier, "The flow's id."),
         .optional("account", .identifier, "The account's id; missing when detached."),
         .optional(
-          "created", .boolean, "False when the account existed already; missing when detached."),
+          "created", .boolean, "false: the account was there; missing when detached."),
         .optional(
           "emailVerified", .boolean,
-          "Whether the provider has verified the person's e-mail address; missing without one."),
+          "Whether the provider says that it has verified the person's e-mail address; missing without one."
+        ),
         .optional(
           "profile", .map(.any, hasAnyNames: true),
-          "The provider's answer about the person, as it wrote it, of at most 16 KiB."),
+          "The provider's answer about the person, or the claims of the id_token, as the provider wrote them; missing if longer than 16 KiB."
+        ),
         .optional(
           "identityProblem", .reference("Problem"),
           "The failure of the provider's identity request, if the id_token alone names the person."),
@@ -184,7 +187,8 @@ enum SignInParams {
   static let loginHint = TypedField.optional(
     "loginHint", .string(maxBytes: 1024), "The expected person: an address or a name.")
   static let prompt = TypedField.optional(
-    "prompt", .string(maxBytes: 256), "login, consent, select_account, none.")
+    "prompt", .string(maxBytes: 256),
+    "login, consent, select_account or none, as in OpenID Connect.")
   static let maxAgeSeconds = TypedField.optional(
     "maxAgeSeconds", .integer(0...31_536_000),
     "The largest age of the person's sign-in at the provider.")
@@ -192,13 +196,13 @@ enum SignInParams {
     "acrValues", .string(maxBytes: 1024),
     "Requested authentication context classes (acr), preferred first.")
   static let claims = TypedField.optional(
-    "claims", .json(.map(.any)), "The claims request of OpenID Connect Core 5.5."
+    "claims", .json(.map(.any)), "The wanted claims (OpenID Connect Core 1.0, section 5.5)."
   )
 
   /// At most `https://`, a host name of 253 bytes, a port and a slash.
   static let server = TypedField.optional(
     "server", .string(maxBytes: 268),
-    "For passwordSession: the person's own server, as a host name or an address; the settings of settings.get when missing."
+    "For passwordSession: the person's own server, as a host name or an address; without it and without account, that of settings.get."
   )
   static let port = TypedField.optional(
     "port", .integer(1...65535), "With server: its port; the provider's usual one when missing.")
@@ -211,19 +215,20 @@ enum SignInParams {
     "For passwordSession: the user name; the person enters it when missing.")
   static let useCookies = TypedField.optional(
     "useCookies", .boolean,
-    "For passwordSession: keeps the cookies of the session, if the provider leaves it open; false when missing."
+    "For passwordSession: keeps the cookies of the session, if the provider leaves it open."
   )
 
   static let acceptUntrustedCertificates = TypedField.optional(
     "acceptUntrustedCertificates", .boolean,
-    "For passwordSession: asks the person about a certificate that is not trusted.")
+    "For passwordSession: true asks the person about a certificate that is not trusted, by trustCertificate."
+  )
   static let trustedPublicKey = TypedField.optional(
     "trustedPublicKey", .string(maxBytes: 52),
-    "For passwordSession: the public key to accept without a question, sha256// and base64."
+    "For passwordSession: the public key to accept without a question, sha256// and the SHA-256 digest of the SubjectPublicKeyInfo in base64; refused for plain http."
   ).refusingNull
   static let caFile = TypedField.optional(
     "caFile", .string(maxBytes: 4096),
-    "For passwordSession: the absolute path of a PEM file with the authorities of this server."
+    "For passwordSession: the absolute path of a PEM file with the authorities of this server; takes the place of an accepted key."
   ).refusingNull
 
   static let page = fields(
@@ -236,3 +241,85 @@ let signInReasons = [
   "userCanceled", "accessDenied", "stateMismatch", "verificationFailed", "reservedParameter",
   "accountExists", "wrongCredentials",
 ]
+
+private let accountsSignInDescription = """
+  - Either `provider` or `resource` is given. [Sign-in](README.md#sign-in) has the flows.
+
+  For assertions:
+
+  - **`jwtBearer`** and **`tokenExchange`** ask nobody, and only `flowKind` chooses them. With `assertionFrom` the
+    id_token of that account is used, as `credentials.get` hands it out: the application needs access to the account. If
+    the issuer of the account makes assertions for other servers (Identity Assertion JWT Authorization Grant), it makes
+    one for `jwtBearer`. Otherwise the id_token itself is sent, if its audience is the server. Without `assertionFrom`
+    the file `assertionFile` of the registration is the assertion.
+  - An assertion for another audience, without `iss`, `sub`, `aud` or `exp`, past its end, or over 16 KiB is
+    `verificationFailed`, with the claim or `form`, `tooLong` as `detail`, and is not sent. An assertion that the server
+    has refused is not sent again by this process (`detail` `refused`); a changed file is. An issuer's assertion with a
+    `jti` is sent once (`detail` `used`).
+  - The account is that of the person whom the server identifies, otherwise of the `sub` of the assertion. Without an
+    identity, an account that came from elsewhere is `accountExists` unless `account` names it. A sign-in with a page
+    fails the same way if the account with its subject has that subject from an assertion alone.
+  - The next token of the account comes from the same source. If the account with the id_token is gone or has no id_token,
+    the refresh is `reloginNeeded` with `detail` `assertionSource`. The next step signs in to that account, with the scope
+    `openid` where it is missing.
+
+  For a server of the person's own:
+
+  - **`passwordSession`** logs in at a server of the person's own, and needs no registration. `server`
+    names it; a sign-in with `account` uses the account's server. `enterPassword` asks for the user name and the password,
+    three times at most; then the sign-in is `wrongCredentials`. einlass sends the password once for each entry and keeps
+    it only with `remember`. Plain http to another machine needs `secure: false`; otherwise it is `unsafeURL`. The subject
+    of the account is `ada@pbx.example.com:8443`, so that the same name at two servers is two accounts. An answer that is
+    no session, sets more than 50 cookies or has a session id over 4 KiB is `providerFailure`, and nothing of it is stored.
+  - The certificate of such a server is verified. With `acceptUntrustedCertificates` the person is asked about one that
+    is not trusted (`trustCertificate`), before the password; `trustedPublicKey` is the answer in advance. The accepted
+    key then takes the place of the verification, for that account alone: a server with another key gets no request, and
+    the problem is 1007 with `networkCode` -1202. The next sign-in of the account asks again and shows both keys. `caFile`
+    is kept for the account too. A trust that is edited in the store without the key is `bindingMismatch`.
+  - A session is dead if the server's check refuses it, and without a check in the descriptor after `credentials.reject`.
+    einlass checks a session before it is handed out if the last check is older than `checkSeconds` of the descriptor,
+    300 by default. A check without an answer changes nothing.
+  - With `remember` the password is sealed in the store beside its session, and no result, file of accounts or log has
+    it. `credentials.get`, `auth.perform` and `accounts.renew` replace a dead session with it, one login for all
+    processes. If the server refuses it, it is removed, and the error is `reloginNeeded`; another failure keeps it. Without
+    a remembered password a dead session is `reloginNeeded`. No login happens in the background.
+  - Refused logins are counted for the user name and the server, in all processes. A password that the server has just
+    refused is not sent again for 15 minutes: the prompt comes again with `again`, or the error is `wrongCredentials`. After
+    five refusals in a row the next login waits 1, 2, 4, … 60 s after the last one: an earlier one is `throttled` with
+    `retryAfterSeconds`, before the person is asked. A success ends the count.
+
+  A *protected resource* (a remote server that an editor uses, say) names its issuer itself (RFC 9728).
+
+  - `accounts.signIn {resource}` takes the address of its requests, and as `challenge` the value of its
+    `WWW-Authenticate` header, if it has sent one.
+  - einlass reads the descriptions of the resource and of its authorization server. It adds that server as a provider,
+    unless an added provider has the same issuer. Built-in providers never serve here, because their tokens are not
+    limited to one resource.
+  - The description of a server is looked for at `/.well-known/oauth-authorization-server` and
+    `/.well-known/openid-configuration`, both before the issuer's path, then at the latter behind the path.
+  - The server must announce PKCE with `S256` (`code_challenge_methods_supported`). Without it the sign-in fails with
+    `providerFailure`. A flow without a page in the browser needs none.
+  - einlass then uses the client ID metadata document or registers the application, and requests a token for this resource
+    alone (RFC 8707), with the scopes of the request, else of the challenge, else of the description. It adds
+    `offline_access` if the server lists it, and `openid` if the server is an OpenID provider.
+  - With `account`, the scopes that were granted for the resource are requested again beside those of the challenge,
+    because the new token takes the place of the former one. After a challenge with `insufficient_scope` the same holds
+    without `account` if a single account has a token for the resource.
+  - A server that refuses the parameter `resource` (`resourceParameter: "omit"`) is not told the resource. The token is
+    stored for it all the same. If the token is a JSON Web Token and its audience names only other addresses, it is refused
+    (`verificationFailed`, `detail` `audience`). An address above or below the resource's is no other one. If a refresh brings such a token, only its refresh token is stored.
+  - A resource that has moved to another authorization server needs a sign-in without `account`: with it the answer is
+    `invalidChoice`, with the next step `accounts.signIn {resource}`.
+  - Prompts have `resource`: show it, because the resource itself chose the page.
+  - The result's `resource` is the name under which the credential is stored. `accounts.list` names the `resources` of
+    each account.
+  - A challenge may lead to the resource's own origin only. Of several authorization servers, four are tried.
+  - A resource on the internet leads to servers on the internet alone. If its metadata came from a public address, every
+    request to the servers that it names, to their endpoints and keys, needs a public address too, at each refresh and
+    sign-out as at the sign-in. Another one is `unsafeURL` with the `detail` `notPublic`, and nothing is sent. A resource
+    at an address of this machine or of its network may lead to others there.
+  - `internalHosts` of the [configuration file](README.md#configuration-file) excepts hosts. A provider of `providers.add`, of the
+    catalogue or of `--providers` is not limited. `providers.add` with the same issuer lifts the limit.
+  - A proxy looks up names itself. What goes through a proxy counts as public, except for literals of other addresses and
+    names without a dot.
+  """

@@ -8,6 +8,7 @@ func accountsSignOut(_ server: Server) -> Method {
     MethodDescriptor(
       "accounts.signOut", .network,
       "Removes the account's credentials from the store and revokes them at the provider; the account stays.",
+      description: accountsSignOutDescription,
       params: fields(.account, .revoke, .requireRevocation),
       result: revocationSchema, reasons: leavingReasons),
     .task { params, _ async throws(RPCError) in
@@ -25,13 +26,13 @@ func accountsSignOut(_ server: Server) -> Method {
 extension TypedField where Value == Bool {
   static let revoke = optional(
     "revoke", .boolean, default: true,
-    "Whether the credentials are revoked at the provider; true.")
+    "Whether the credentials are revoked at the provider.")
 
   /// Whether the sign-out is refused if this process cannot ask the provider to revoke a
   /// credential.
   static let requireRevocation = optional(
     "requireRevocation", .boolean, default: false,
-    "Remove nothing if the credential can't be revoked, because the registration is missing (1006), the provider has other addresses (1027) or the credential does not decrypt (1009); false."
+    "true: nothing is forgotten if a credential cannot be revoked from here, because the registration is missing (1006), the provider has other addresses (1027) or the credential does not decrypt (1009)."
   ).refusingNull
 }
 
@@ -81,3 +82,11 @@ extension JSONValue {
       ]))
   }
 }
+
+private let accountsSignOutDescription = """
+  - An entry of `revoked`, and the `what` of `notRevoked`, is `system`, or `application` and a client id. `refreshToken`
+    or `accessToken` follows if each is revoked by a request of its own.
+  - If the front end opens `endSessionURL` in the person's browser, the session at the provider ends too.
+  - With `requireRevocation`, nothing is forgotten if the provider cannot be asked from here: its registration is not
+    known (1006), the provider lives elsewhere (1027), or its credential does not open (1009).
+  """

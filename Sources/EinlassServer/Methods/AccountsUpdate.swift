@@ -26,4 +26,4 @@ func accountsUpdate(_ server: Server) -> Method {
 }
 
 private let displayName = TypedField.optional(
-  "displayName", .string(maxBytes: 256), "The name to show.")
+  "displayName", .string(maxBytes: 256), "The name for people; an empty one removes it.")

@@ -7,10 +7,13 @@ func auditList(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "audit.list", .immediate,
-      "The credentials that applications received, the newest first. Never contains the credential itself.",
+      "The receivers of credentials, the newest first, never the credential.",
+      description: auditListDescription,
       params: AuditFilter.fields + fields(.limit, .cursor),
       result: .object([
-        .required("entries", .array(.reference("AuditEntry"), max: nil), "Entries."), .nextCursor,
+        .required(
+          "entries", .array(.reference("AuditEntry"), max: nil), "The entries, the newest first."),
+        .nextCursor,
       ]),
       reasons: ["accountStoreFailure", "invalidCursor"]),
     .immediate { params, _, deadline throws(RPCError) in
@@ -66,3 +69,7 @@ enum AuditFilter {
 
   static let fields = equal.map(\.field) + EinlassRPC.fields(since, before)
 }
+
+private let auditListDescription = """
+  - A page may be empty and still have a `nextCursor`. After `audit.prune`, an old cursor is `invalidCursor`.
+  """

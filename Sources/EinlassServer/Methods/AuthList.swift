@@ -7,7 +7,7 @@ func authList(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "auth.list", .immediate,
-      "The flows that run now, oldest first.",
+      "The running flows of this process, oldest first.",
       params: fields(.limit, .cursor),
       result: .object([
         .required(
@@ -22,7 +22,7 @@ func authList(_ server: Server) -> Method {
               .required("expiresAt", .unixTime, "The time at which it gives up."),
               .required("detached", .boolean, "Whether auth.completed reports its outcome."),
               .required("prompts", .array(.identifier, max: nil), "The prompts it waits for."),
-            ]), max: nil), "Flows."), .nextCursor,
+            ]), max: nil), "The flows."), .nextCursor,
       ]),
       reasons: ["invalidCursor"]),
     .urgent { params, _ throws(RPCError) in
@@ -44,7 +44,7 @@ func authCancel(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "auth.cancel", .immediate,
-      "Ends a running flow. Its request answers -32800, or auth.completed reports that.",
+      "Cancels a flow; its request answers -32800, or auth.completed has this error.",
       params: fields(flowID),
       result: .object([]),
       reasons: ["unknownFlow"]),

@@ -8,6 +8,7 @@ func authPerform(_ server: Server) -> Method {
     MethodDescriptor(
       "auth.perform", .interactive,
       "Asks for access and for the account, then gets a credential for the application.",
+      description: authPerformDescription,
       params: ChoiceParams.all
         + fields(
           .flowKind, Params.signIn, Params.credential, Params.interactive, .minValiditySeconds,
@@ -66,13 +67,13 @@ private enum PromptChoice: String, CaseIterable {
 private enum Params {
   static let signIn = TypedField.optional(
     "signIn", .oneOf(SignInChoice.self, placeholder: .never), default: "never",
-    "ifNeeded: the person signs in if no account works.")
+    "ifNeeded: the person signs in if there is no account, or if the account needs it.")
   static let credential = TypedField.optional(
     "credential", .oneOf(CredentialChoice.self, placeholder: .fetch), default: "fetch",
-    "none: only choose an account.")
+    "none: the request ends with the choice of the account.")
   static let interactive = TypedField.optional(
     "interactive", .oneOf(PromptChoice.self, placeholder: .auto), default: "auto",
-    "never: no prompt, 1010 instead.")
+    "never: 1010 in place of a prompt.")
 }
 
 /// The parameters that determine access and account.
@@ -83,9 +84,10 @@ enum ChoiceParams {
     "confirm", .boolean, default: false, "Answers confirmAccount in advance.")
   static let selection = TypedField.optional(
     "selection", .oneOf(PerformRequest.Selection.self, placeholder: .always), default: "always",
-    "Ask for the account always, or only with several accounts and no preferred one.")
+    "always asks for the account, whenMany only among several without a preferred one.")
   static let includeRefreshToken = TypedField.optional(
-    "includeRefreshToken", .boolean, default: false, "Return the refresh token too.")
+    "includeRefreshToken", .boolean, default: false,
+    "true: the credential has its refresh token too.")
 
   static let all = fields(
     .provider, account, confirm, selection, .permissions, .audience, includeRefreshToken)
@@ -122,3 +124,40 @@ extension Server {
     return request
   }
 }
+
+private let authPerformDescription = """
+  - `scopes` and the parameters after it belong to a sign-in (`signIn: "ifNeeded"`).
+  - `account` picks the account: `selectAccount` and `confirmAccount` are not shown, and preferences do not matter.
+    `confirm: true` answers `confirmAccount` alone.
+  - No parameter answers `grantAccess`: call `access.set` before, or let the person sign in, which
+    [grants the account](README.md#access-by-sign-in).
+  - With `signIn: "ifNeeded"`, without an account or with one that needs it, the person signs in as by
+    `accounts.signIn`. `created` is in the result then. A person who said no to access is not asked to sign in.
+  - An `account` that is unknown, or of another provider, is `unknownAccount` or `invalidChoice` before any question, also
+    with `signIn: "ifNeeded"`.
+  - Programs that need the same sign-in at once open one page. The others report the stage `awaitingSignIn` and use the
+    account of the first sign-in, or fail with its reason. A sign-in is the same if provider, client id, scopes, resource
+    and named account are equal. `accounts.signIn` does the same for a named account. If the process with the page is
+    stopped, another opens the page after some seconds.
+  - With `detached: true`, the answer `{flow}` comes at once. `auth.completed` follows exactly once, also after a cancel
+    and a deadline.
+
+  The question depends on former answers of the person and on the number of accounts:
+
+  | Access | No account | One | Many |
+  |---|---|---|---|
+  | never asked | `noSystemAccount`, or the sign-in, which grants access | `grantAccess`, then as granted or denied | the same |
+  | granted | `noSystemAccount` | succeeds (`whenMany`) or asks (`always`) | asks |
+  | denied | `accessNotGranted` | `accessNotGranted` | `accessNotGranted` |
+
+  - Providers with `oneAccount` ask `confirmAccount` in place of `selectAccount`.
+  - Permissions beyond the granted ones open `grantAccess` again, and `added` names them.
+  - `includeRefreshToken` opens `grantAccess` again if the grant does not include `refreshToken`. The prompt `includes`
+    it.
+  - A decline of more permissions leaves the grant as it was.
+  - With a grant for some accounts, only these are offered. Another one that is named as `account` opens `grantAccess`. An
+    accepted `grantAccess` is then a grant for all accounts of the provider. If it was about more rights for accounts with
+    access, the other accounts stay closed.
+  - The result has in full all that was issued to the application's own registration. No result and no notification has
+    the credentials of the system: the account's own token and secret, and refresh tokens that were not asked for.
+  """

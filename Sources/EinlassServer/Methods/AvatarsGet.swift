@@ -7,7 +7,7 @@ func avatarsGet(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "avatars.get", .network,
-      "The picture of an account as a file beside the store, fetched anew once a day. Sends no credential; needs access.",
+      "The picture of an account as a file beside the store.", description: avatarsGetDescription,
       params: fields(.account),
       result: .object([
         .optional(
@@ -38,3 +38,20 @@ func avatarsGet(_ server: Server) -> Method {
       } catch { throw RPCError(error) }
     })
 }
+
+private let avatarsGetDescription = """
+  - The front end shows the file and needs no request of its own.
+  - The request goes to the address `avatar` of the account, without a credential, a cookie or the person's language. It
+    needs access to the account.
+  - The address and those of up to three redirects are https at a domain name and port 443. A server whose address belongs
+    to this machine or to its network is refused before the connection. Each of that is `unsafeURL` with the `detail`
+    `notPublic`. A proxy looks up the name itself, so behind a proxy its addresses are not checked. `internalHosts` of
+    the [configuration file](README.md#configuration-file) excepts hosts.
+  - A file has at most 256 KiB and is a picture by its first bytes. SVG is none. An answer that is no picture is
+    `providerFailure`, and one over the limit is `networkFailure` with −1103. A fetch takes at most ten seconds.
+  - A picture is fetched anew after a day. If that fails, the former one is the result. The path stays the same while
+    address and type do.
+  - The files lie in a private folder (`store.avatars` of `store.db`). The picture of an address that no account has is
+    removed at the next fetch, and when an account is removed.
+  - With `--store memory` no file is written: `accountStoreFailure`, `detail` `refused`.
+  """

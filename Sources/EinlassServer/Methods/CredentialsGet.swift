@@ -8,7 +8,8 @@ func credentialsGet(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "credentials.get", .network,
-      "The application's credential: the stored one while it is valid, else a new one. Shows no prompt.",
+      "A credential of an account for the application: the stored one while it is valid, else a new one.",
+      description: credentialsGetDescription,
       params: fields(
         .account, .minValiditySeconds, Params.forceRefresh, Params.idToken, Params.scopes,
         .resource, .serviceAddress),
@@ -50,18 +51,20 @@ let retrievalReasons = [
 
 private enum Params {
   static let forceRefresh = TypedField.optional(
-    "forceRefresh", .boolean, default: false, "Refresh even if the stored credential is valid.")
+    "forceRefresh", .boolean, default: false, "true: a new token in any case.")
   static let idToken = TypedField.optional(
-    "idToken", .boolean, default: false, "The id_token must have that validity too.")
+    "idToken", .boolean, default: false,
+    "true: the id_token must stay valid for that time too; otherwise it may end before the access token."
+  )
   static let scopes = TypedField.optional(
     "scopes", .identifiers(max: 256), default: [],
-    "The scopes that the credential must have, or names of scopeNames.")
+    "The scopes that the token must have, or names of the provider's scopeNames.")
 }
 
 extension TypedField where Value == Int64? {
   static let minValiditySeconds = optional(
     "minValiditySeconds", .integer(0...31_536_000),
-    "The time in seconds for which the credential must stay valid; 60, or as in the descriptor. A credential that cannot be renewed is returned until its expiry."
+    "The time in seconds for which the credential must stay valid; without it 60, or as in the provider's descriptor, and a credential that cannot be renewed serves to its end."
   )
 }
 
@@ -140,3 +143,14 @@ extension Server {
     return request
   }
 }
+
+private let credentialsGetDescription = """
+  - It needs granted access, and asks nobody.
+  - With `minValiditySeconds` above the lifetime of a new token, each call refreshes the token. That is logged once.
+  - `scopes` fails with 1005 if the token is known to have fewer. The next step is a sign-in for both.
+  - Without `resource`, the answer never has a token for a resource. With it, the answer has the token for this one
+    only.
+  - For the `address` of a service that has just refused the token, the error is 1017 with `detail` `refusedByService`
+    and `retryAfterSeconds`: see [`credentials.reject`](#credentialsreject). The scheme, the host and the port of the
+    address count; a host name alone is an https one.
+  """

@@ -7,15 +7,17 @@ func credentialsSign(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "credentials.sign", .network,
-      "Makes the Authorization header of a request with the application's credential.",
+      "Makes the value of an Authorization header: an OAuth 1.0a signature, Bearer or DPoP.",
+      description: credentialsSignDescription,
       params: fields(
         .account, .resource, Params.method, Params.url, Params.form, Params.nonce),
       result: .object([
         .required(
-          "authorization", .string(maxBytes: nil), "The header's value.", isSecret: true),
+          "authorization", .string(maxBytes: nil), "The value of the Authorization header.",
+          isSecret: true),
         .optional(
           "dpop", .string(maxBytes: nil),
-          "The value of the DPoP header, which must be sent with it.",
+          "The value of the DPoP header to send too, if the token is bound to a key.",
           isSecret: true),
       ]),
       reasons: [
@@ -51,7 +53,7 @@ func credentialsSign(_ server: Server) -> Method {
 
 private enum Params {
   static let method = TypedField.required(
-    "method", .oneOf(["GET", "POST", "PUT", "PATCH", "DELETE"]), "HTTP method.")
+    "method", .oneOf(["GET", "POST", "PUT", "PATCH", "DELETE"]), "The method of the request.")
   static let url = TypedField.required(
     "url", .string(maxBytes: 8192), "The address of the request.", isSecret: true)
   static let form = TypedField.optional(
@@ -60,3 +62,10 @@ private enum Params {
   static let nonce = TypedField.optional(
     "nonce", .string(maxBytes: 1024), "The DPoP-Nonce of the resource's last answer, if any.")
 }
+
+private let credentialsSignDescription = """
+  - The address must be at one of the `hosts` of the provider, at an origin of its own requests, at the `resource`, or at a
+    service of the [configuration](README.md#services). Another one is `unsafeURL` with the `detail` `notServed`.
+  - A token with `tokenType: "DPoP"` is bound to a key that stays here (RFC 9449). Each request has both headers:
+    `authorization`, and `dpop` as `DPoP`.
+  """

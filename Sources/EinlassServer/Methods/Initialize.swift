@@ -9,26 +9,11 @@ func initialize(_ server: Server) -> Method {
     MethodDescriptor(
       "initialize", .immediate,
       "Introduces the front end. Optional; allowed only as the first request. Never opens the key.",
+      description: initializeDescription,
       params: fields(
         Params.protocolVersion, Params.client, Params.processID, Params.capabilities,
         Params.applications, Params.locale),
-      result: .object([
-        .required("protocolVersion", .integer(1...1), "The version in use from now on."),
-        .required("server", .program, "Name and version of this program."),
-        .required(
-          "capabilities", .capabilities, "Methods, notifications, prompts, changes, network."),
-        .required("understood", .understood, "The capabilities of the front end in effect."),
-        .required("limits", .limits, "The limits of the protocol, in bytes and counts."),
-        .required(
-          "store", .greetingStore, "Protection and revision, or the problem with the store."),
-        .optional(
-          "configuration",
-          .object([.required("problem", .reference("Problem"), "The problem.")]),
-          "The problem with the configuration file."),
-        .optional(
-          "leftOut", .array(.leftOut, max: leftOutLimit),
-          "The added providers that cannot be read, if any."),
-      ]),
+      result: .greeting,
       reasons: ["alreadyInitialized", "unsupportedVersion"], isBatchable: false),
     .immediate { params, call, deadline throws(RPCError) in
       guard call.isFirstRequest else { throw RPCError(.alreadyInitialized) }
@@ -76,21 +61,22 @@ func initialize(_ server: Server) -> Method {
 
 private enum Params {
   static let protocolVersion = TypedField.optional(
-    "protocolVersion", .integer(), default: 1, "The newest supported version; 1.")
+    "protocolVersion", .integer(), default: 1, "The newest version that the front end speaks; 1.")
   static let client = TypedField.required(
     "client", .object(fields(Client.name, Client.title, Client.version)), "The front end.")
   static let processID = TypedField.optional(
-    "processId", .integer(1...Int64(Int32.max)), "End when this process ends.")
+    "processId", .integer(1...Int64(Int32.max)), "einlass ends when this process ends.")
   static let capabilities = TypedField.optional(
     "capabilities", .object(understood),
     default: [:],
     "The abilities of the front end.")
   static let applications = TypedField.optional(
     "applications", .map(.registration), default: [:],
-    "Its own registrations, by provider; never stored.")
+    "The front end's own registrations, by provider; never stored and never logged.")
   static let locale = TypedField.optional(
     "locale", .string(maxBytes: 64),
-    "The person's language, for the pages of providers: a language tag such as de or pt-BR.")
+    "The person's language, for the pages of providers: a language tag such as de or pt-BR (RFC 5646)."
+  )
 }
 
 private enum Client {
@@ -104,7 +90,7 @@ private enum Client {
 private let understood = fields(shownPrompts, wantsChanges, wantsNetwork, wantsUsers)
 
 private let shownPrompts = TypedField.optional(
-  "prompts", .identifiers(max: 64), default: [], "The supported kinds of prompt.")
+  "prompts", .identifiers(max: 64), default: [], "The kinds of prompt that the front end can show.")
 
 private let wantsChanges = TypedField.optional(
   "changes", .boolean, default: true,
@@ -121,6 +107,27 @@ private let wantsUsers = TypedField.optional(
 private let leftOutLimit = 50
 
 extension Schema {
+  fileprivate static let greeting = Schema.object([
+    .required("protocolVersion", .integer(1...1), "The version in use from now on."),
+    .required("server", .program, "The name and the version of this program."),
+    .required(
+      "capabilities", .capabilities, "The abilities of this process."),
+    .required(
+      "understood", .understood,
+      "The capabilities of the front end in effect; unknown names and kinds are missing."),
+    .required("limits", .limits, "The limits of the protocol, in bytes and counts."),
+    .required(
+      "store", .greetingStore,
+      "The protection and the revision of the store, or the problem with it."),
+    .optional(
+      "configuration",
+      .object([.required("problem", .reference("Problem"), "The problem.")]),
+      "The fault of the configuration file, or of a provider file, that cannot be used."),
+    .optional(
+      "leftOut", .array(.leftOut, max: leftOutLimit),
+      "The first 50 added providers that cannot be read."),
+  ])
+
   fileprivate static let program = Schema.object([
     .required("name", .identifier, "The name."),
     .required("version", .string(maxBytes: nil), "The version."),
@@ -241,3 +248,26 @@ extension Server {
       ]))
   }
 }
+
+private let initializeDescription = """
+  - Recommended. After a refused `initialize` start einlass again.
+  - `client.name` is the *application* with the access. The front end declares it itself: a courtesy to the
+    person and a part of the audit trail, not a boundary between programs of one user.
+  - einlass never sends a prompt of another kind than `capabilities.prompts`. A request that needs one fails with
+    `interactionRequired`, and `prompts` names the ways to answer in advance.
+  - `applications` are registrations of the front end itself. They win over those of the configuration file. They are
+    never stored and never logged.
+  - `initialize` does not fail because of the store: `store.problem` names the fault.
+  - With `changes: true` each change of accounts, access and providers, also by another process, is announced at once. With
+    `false`, if the system has no inotify instance left, it is announced at the next request. A front end that sets
+    `changes: false` itself hears of no changes, and einlass ends up to 20 ms sooner.
+  - With `network: true` in the result, [`network.changed`](#networkstatus) comes. It is `false` without the same word
+    in the request, and where the system refuses to report changes.
+  - `leftOut` names an added provider that is `like` a missing one, or made by a newer einlass. The others are there.
+    `providers.remove` forgets it.
+  - Without `initialize`: version 1, application `anonymous`, no prompts, only the notifications of the front end's own
+    flows.
+  - `locale` reaches the pages of providers that take a language (`hl`, `lang`, `locale`, `ui_locales`), and is the
+    `Accept-Language` of the requests to providers. A custom parameter of the same name counts in its place. The texts of
+    einlass are English. A text such as `de_DE` is `invalidParams`.
+  """

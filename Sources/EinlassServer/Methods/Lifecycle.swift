@@ -5,7 +5,8 @@ internal import EinlassRPC
 func discover(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
-      "rpc.discover", .immediate, "This binary's OpenRPC document.", result: .any,
+      "rpc.discover", .immediate, "The OpenRPC document of this program, without examples.",
+      result: .any,
       isLineLimited: false),
     .urgent { _, _ throws(RPCError) in server.protocolDocument })
 }

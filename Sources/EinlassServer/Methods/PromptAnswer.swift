@@ -7,7 +7,7 @@ func promptAnswer(_ prompts: Prompts) -> Method {
   Method(
     MethodDescriptor(
       "prompt.answer", .immediate,
-      "Answers an open prompt. The same answer again is accepted, a different one is refused.",
+      "Answers an open prompt.", description: promptAnswerDescription,
       params: fields(
         Params.prompt, Params.action, Params.account, Params.redirectURL, Params.text,
         Params.passphrase, Params.username, Params.password, Params.remember),
@@ -49,10 +49,11 @@ func promptList(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "prompt.list", .immediate,
-      "The open prompts as they were announced.",
+      "The open prompts of this process, whole.",
       params: fields(.limit, .cursor),
       result: .object([
-        .required("prompts", .array(.reference("Prompt"), max: nil), "Prompts."), .nextCursor,
+        .required("prompts", .array(.reference("Prompt"), max: nil), "The open prompts."),
+        .nextCursor,
       ]),
       reasons: ["invalidCursor"]),
     .urgent { params, _ throws(RPCError) in
@@ -106,13 +107,14 @@ private enum Params {
     "passphrase", .string(maxBytes: 1024), "With accept: the passphrase, for enterPassphrase.",
     isSecret: true)
   static let username = TypedField.optional(
-    "username", .identifier, "With accept: the user name, for enterPassword without one.")
+    "username", .identifier, "With accept: the user name, if the prompt enterPassword has none.")
   static let password = TypedField.optional(
     "password", .string(maxBytes: 1024), "With accept: the password, for enterPassword.",
     isSecret: true)
   static let remember = TypedField.optional(
     "remember", .boolean, default: false,
-    "With accept: keeps the password for a new session without the person, for enterPassword.")
+    "With accept: true keeps the password for new sessions without the person, for enterPassword with mayRemember."
+  )
 }
 
 extension Prompts.AnswerResult {
@@ -143,3 +145,11 @@ extension RPCError {
     data["outcome"] = .string(outcome.rawValue)
   }
 }
+
+private let promptAnswerDescription = """
+  - With `accept` there is at most one of `account`, `redirectURL`, `text`, `passphrase` and `password`. einlass removes
+    the blanks, quotation marks and angle brackets around `redirectURL` and `text`, because mail programs and shells add them.
+  - The same answer again succeeds.
+  - A different answer is `promptAlreadyAnswered`, a late one `unknownPrompt`, one outside of the choices
+    `invalidChoice`. None of them changes anything.
+  """

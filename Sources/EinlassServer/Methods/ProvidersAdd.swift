@@ -7,12 +7,13 @@ func providersAdd(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "providers.add", .network,
-      "Adds a provider, either by its issuer, if it publishes metadata, or by a descriptor.",
+      "Adds a provider that describes itself (OpenID Connect Discovery, RFC 8414), or one by a descriptor.",
+      description: providersAddDescription,
       params: fields(Params.issuer, Params.descriptor, Params.id, Params.name),
       rules: [.either("issuer", or: "descriptor")],
       result: .object([
         .provider,
-        .required("created", .boolean, "False when a provider with that id was replaced."),
+        .required("created", .boolean, "false: an added provider with that id was replaced."),
         .optional(
           "ignored", .array(.string(maxBytes: nil), max: nil),
           "The members of the issuer's metadata that cannot be read and count as absent, if any."),
@@ -47,7 +48,7 @@ func providersRemove(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "providers.remove", .network,
-      "Removes an added provider and its stored registration. Its accounts stay, and are unusable until it is added again.",
+      "Removes an added provider and its stored registration; its accounts stay, and serve again when it is added again.",
       params: fields(.provider),
       result: .object([
         .required("registration", .boolean, "Whether a stored registration was removed.")
@@ -74,10 +75,23 @@ func providersRemove(_ server: Server) -> Method {
 
 private enum Params {
   static let issuer = TypedField.optional(
-    "issuer", .string(maxBytes: 2048), "Its https address, exactly as in its metadata.")
+    "issuer", .string(maxBytes: 2048),
+    "The https address of an OpenID Connect or OAuth issuer, exactly as in its metadata.")
   static let descriptor = TypedField.optional(
-    "descriptor", .json(.any), "An object as in the built-in catalogue.")
+    "descriptor", .json(.any), "A descriptor in the form of the built-in catalogue.")
   static let id = TypedField.optional(
-    "id", .identifier, "With issuer: the id; by default made of its host.")
+    "id", .identifier,
+    "With issuer: the id; without it made of the host, and of more if another issuer has that host."
+  )
   static let name = TypedField.optional("name", .name, "With issuer: the name for people.")
 }
+
+private let providersAddDescription = """
+  - Either `issuer` or `descriptor` is given.
+  - The provider is stored beside the store. Other processes have it when they start.
+  - Of the metadata only `issuer`, `token_endpoint`, `authorization_endpoint` and, where id_tokens are used, `jwks_uri`
+    must be readable, and the members that protect: `code_challenge_methods_supported`, `*_signing_alg_values_supported`,
+    `require_*`, `dpop_*`, `authorization_response_iss_parameter_supported` and
+    `tls_client_certificate_bound_access_tokens`. An address that would be `unsafeURL` is never used.
+  - A given `id`, or the `id` of a descriptor, replaces an added provider of this id (`created: false`).
+  """

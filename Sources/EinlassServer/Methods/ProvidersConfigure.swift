@@ -7,7 +7,8 @@ func providersConfigure(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "providers.configure", .network,
-      "Stores the person's own registration at a provider, sealed, for every application without one.",
+      "Stores the person's own registration at a provider, sealed, for each application without one.",
+      description: providersConfigureDescription,
       params: fields(.provider, clientID, .removeRegistration) + Schema.registrationParts,
       rules: [idOrRemoval],
       result: .object([
@@ -41,7 +42,7 @@ private let clientID = TypedField.optional(
 extension TypedField where Value == Bool {
   static let removeRegistration = optional(
     "remove", .boolean, default: false,
-    "Remove the registration; without clientId.")
+    "true forgets the registration; no part of a registration is allowed then.")
 }
 
 private let idOrRemoval = Rule(
@@ -52,3 +53,19 @@ private let idOrRemoval = Rule(
       values: [("remove", [true])]),
   ], path: "/clientId", expected: "either clientId or remove: true",
   "The request needs either clientId or remove: true.")
+
+private let providersConfigureDescription = """
+  - `{provider, remove: true}` forgets it. [Registrations](README.md#registrations) has the rules.
+  - `dpop: true` binds tokens to a key although the descriptor does not. `idTokenAlgorithm` is the
+    `id_token_signed_response_alg` of the registration; with `HS256` the client secret signs id_tokens.
+  - An assertion (`private_key_jwt`, `client_secret_jwt`) names one audience: at the token endpoint its address, elsewhere
+    the issuer, unless `assertionAudience` fixes it. After a refusal the others are tried, except with a code or a refresh
+    token. The address of the token endpoint is sent only to its own origin.
+  - `privateKey` (PEM text, PKCS #8 or the older forms, without a passphrase), with `keyId`, serves for
+    `private_key_jwt` and for OAuth 1.0a with RSA-SHA1. An unreadable key is 1006 before a person is asked.
+  - `certificate` (PEM text, with its intermediate authorities) serves for `tls_client_auth` and
+    `self_signed_tls_client_auth`, and for tokens bound to it (RFC 8705). `privateKey` is its key. A certificate of
+    another key, an unreadable or an expired one is 1006 with the `detail` `certificate`, before a request.
+  - A token that is bound to the certificate is useless without it. The front end needs the certificate and its key for
+    its own requests to the resource.
+  """

@@ -8,11 +8,11 @@ func providersList(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "providers.list", .immediate,
-      "The providers of the catalogue, with their abilities and setup.",
+      "The built-in providers and the added ones, with their abilities and setup.",
       params: fields(.limit, .cursor),
       result: .object([
         .required(
-          "providers", .array(.reference("Provider"), max: nil), "Providers."), .nextCursor,
+          "providers", .array(.reference("Provider"), max: nil), "The providers."), .nextCursor,
       ]),
       reasons: ["invalidCursor"]),
     // Answered at once even while other requests wait for the store.

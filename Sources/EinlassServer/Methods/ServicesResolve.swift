@@ -8,24 +8,29 @@ func servicesResolve(_ server: Server) -> Method {
     MethodDescriptor(
       "services.resolve", .immediate,
       "Finds the account whose token an address or a provider takes. Changes nothing.",
+      description: servicesResolveDescription,
       params: fields(Params.address, Params.provider, Params.account, Params.folder),
       rules: [.either("address", or: "provider")],
       result: .object([
         .required("provider", .identifier, "The provider's id."),
         .optional(
           "service", .string(maxBytes: nil),
-          "The address of the configured service; missing for a host of the provider."),
+          "The address of the service in the configuration that decided; missing for a host of the provider."
+        ),
         .optional(
           "resource", .string(maxBytes: nil),
           "The protected resource to name in credentials.get, if the account has a credential for it."
         ),
         .username, .scheme,
         .optional(
-          "scopes", .array(.string(maxBytes: nil), max: nil), "The scopes that the token must have."
+          "scopes", .array(.string(maxBytes: nil), max: nil),
+          "The scopes that the token must have, for credentials.get."
         ),
-        .required("rule", Schema(Explanation.Rule.self), "The rule that selects the account."),
+        .required(
+          "rule", Schema(Explanation.Rule.self),
+          "The rule that selects the account, as in accounts.explain."),
         .optional("account", .identifier, "The account's id; missing if the person decides."),
-        .optional("error", .reference("Error"), "The expected error without a prompt."),
+        .optional("error", .reference("Error"), "The error of a request without prompts."),
       ]),
       reasons: ["unsafeURL", "unknownProvider", "accountStoreFailure"]),
     .immediate { params, _, deadline throws(RPCError) in
@@ -50,11 +55,14 @@ func servicesResolve(_ server: Server) -> Method {
 private enum Params {
   static let address = TypedField.optional(
     "address", .string(maxBytes: 8192),
-    "An https address, or a host name with a port if it is not the usual one.")
+    "An https address, or a host alone, with its port if that is not the usual one: https://git.example.com/group/app.git, imap.example.com or 127.0.0.1:5000."
+  )
   static let provider = TypedField.optional(
     "provider", .identifier, "Instead of an address: a provider's id.")
   static let account = TypedField.optional(
-    "account", .identifier, "The account's user name or id; the service's account when missing.")
+    "account", .identifier,
+    "The user name or id of the account, or what only one account has: the user name in other letter case, or the e-mail address; without it the account of the service, of the folder, or the usual one of the application."
+  )
   static let folder = TypedField.optional(
     "folder", .string(maxBytes: 4096),
     "The absolute path of the folder in which the program works, without symbolic links.")
@@ -91,3 +99,23 @@ extension JSONValue {
       ]))
   }
 }
+
+private let servicesResolveDescription = """
+  - Either `address` or `provider` is given.
+
+  For an address the first of these decides:
+
+  1. the service of the configuration with the longest path above the address;
+  2. an account with a credential for a protected resource above the address;
+  3. the provider with this host in its `hosts`, or with an endpoint of this origin.
+
+  The account is that of the request, else of the service, else of the longest [folder](README.md#folders) above `folder` for the
+  provider, else the usual one.
+
+  Host and port match exactly, and a path by whole segments. A host alone may be asked for by a program of any protocol, so it
+  is served only by a service that is a host alone, or by a host in `hosts`. Plain http is allowed only on this machine. An address
+  with a query, a user name, an empty or dot segment, or an encoded slash, dot or control is `unsafeURL`. A path with a
+  semicolon or a needless encoding (`..;x`, `%63orp`, `%25`) counts as the host's, and is `unsafeURL` with the `detail`
+  `ambiguous` if a service or resource there has a path. An address without a provider, or with several, is `unsafeURL`
+  with the `detail` `notServed`.
+  """

@@ -7,7 +7,8 @@ func settingsGet(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "settings.get", .immediate,
-      "The settings of the application's last sign-in at a server of one's own. Never a secret.",
+      "The settings of the application's last passwordSession at a provider, for the fields of the next one; never a password, session or cookie.",
+      description: settingsGetDescription,
       params: fields(.provider),
       result: .object([
         .required("provider", .identifier, "The provider's id."),
@@ -50,3 +51,12 @@ extension JSONValue {
       ]))
   }
 }
+
+private let settingsGetDescription = """
+  - `server` is the host or the address as the sign-in named it, otherwise the origin of the account's server. `port` and
+    `secure` are missing if the sign-in gave none.
+  - A sign-in saves them before it sends the password, even if the login fails. The next one replaces them. Settings that
+    were edited without the key of the store do not count.
+  - An `accounts.signIn` without `server` and without `account` takes the server from here, and `username`,
+    `useCookies` and `acceptUntrustedCertificates` unless it gives them. With `server` or `account` it takes nothing from here.
+  """

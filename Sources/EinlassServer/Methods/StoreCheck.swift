@@ -7,9 +7,9 @@ func storeCheck(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "store.check", .network,
-      "Checks the store: reads all of it and opens every sealed value.",
+      "Reads the whole store and opens each sealed value.", description: storeCheckDescription,
       result: .object([
-        .required("sound", .boolean, "True without findings."),
+        .required("sound", .boolean, "true without findings."),
         .required("accounts", .count, "The number of checked accounts."),
         .required("sealedValues", .count, "The number of opened values."),
         .required("countFindings", .count, "The total number of findings."),
@@ -17,7 +17,10 @@ func storeCheck(_ server: Server) -> Method {
           "findings",
           .array(
             .object([
-              .required("kind", Schema(StoreMaintenance.Finding.Kind.self), "The kind of finding."),
+              .required(
+                "kind", Schema(StoreMaintenance.Finding.Kind.self),
+                "The kind: damage, the database contradicts itself; orphan, a row of no account; undecryptable, a value that does not decrypt; bindingMismatch, a changed binding to the places to which a credential may be sent; keyUnavailable, no sealed value could be tried."
+              ),
               .optional(
                 "account", .identifier,
                 "The account of the damaged value; missing if there is none."),
@@ -52,3 +55,7 @@ extension JSONValue {
       ]))
   }
 }
+
+private let storeCheckDescription = """
+  - A store that cannot be opened is an error of each method.
+  """

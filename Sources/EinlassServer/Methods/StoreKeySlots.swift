@@ -7,7 +7,8 @@ func storeAddKeySlot(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "store.addKeySlot", .network,
-      "Adds a key slot, or replaces the one of the same kind. A passphrase comes from --passphrase-fd or a prompt.",
+      "Adds a way to open the key, in place of one of the same kind; the key stays the same.",
+      description: storeAddKeySlotDescription,
       params: fields(newKind),
       result: .object([slots]), reasons: ["accountStoreFailure"]),
     .task { params, call async throws(RPCError) in
@@ -30,7 +31,8 @@ func storeRemoveKeySlot(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "store.removeKeySlot", .network,
-      "Removes a key slot, except the last one. A key file is kept.",
+      "Removes a way to open the key, never the last one.",
+      description: storeRemoveKeySlotDescription,
       params: fields(removedKind),
       result: .object([slots]), reasons: ["accountStoreFailure"]),
     .task { params, _ async throws(RPCError) in
@@ -52,3 +54,22 @@ private let removedKind = TypedField.required(
 
 private let slots = Field.required(
   "slots", .array(.string(maxBytes: nil), max: nil), "The key slots.")
+
+private let storeAddKeySlotDescription = """
+  - A passphrase comes on the descriptor of `--passphrase-fd`, one line, or the person is asked. It is stretched with
+    scrypt.
+  - The passphrase is tried if the option is given and no key file opens the store. A store that begins with a
+    passphrase gets no key file.
+  - `secretservice` keeps a secret in the keyring of the desktop by the program `secret-tool`, within three seconds or
+    not at all. A locked or absent keyring is 1009 `keyUnavailable`, like any other slot out of reach. No second key is
+    ever made.
+  - `command` runs the program of `keyCommand` in the [configuration file](README.md#configuration-file), which prints the secret: 32
+    bytes, raw or as base64 or hexadecimal text, within five seconds. A program that hangs, prints too much or nothing, or
+    fails is 1009 `keyUnavailable` with the reason. Only the program itself is ended after the five seconds, so a script
+    starts its last command with `exec`. A store that begins with `keyCommand` gets no key file. The store never names the
+    program. [Recipes](../clients/KEYS.md).
+  """
+
+private let storeRemoveKeySlotDescription = """
+  - A key file that opens nothing any more stays, because older copies of the store may need it.
+  """

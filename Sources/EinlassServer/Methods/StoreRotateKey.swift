@@ -7,7 +7,8 @@ func storeRotateKey(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "store.rotateKey", .network,
-      "Seals all values with a new key. The key file still opens that key and is not changed.",
+      "Seals each value under a new key: all of them or nothing, at any end of the process.",
+      description: storeRotateKeyDescription,
       result: .object([
         .required("sealedValues", .count, "The number of values sealed again."),
         .required(
@@ -28,3 +29,11 @@ func storeRotateKey(_ server: Server) -> Method {
       ]
     })
 }
+
+private let storeRotateKeyDescription = """
+  - The key file stays as it is. It opens the new key as it opened the old one, in copies too.
+  - Other processes that have the store open go on.
+  - Slots that the running process cannot open (a passphrase that was not brought) are dropped and named.
+  - A value that does not decrypt is refused (`decryptFailed`, with `account`): add that account again or remove it
+    first.
+  """

@@ -9,6 +9,7 @@ func storeStatus(_ server: Server) -> Method {
     MethodDescriptor(
       "store.status", .immediate,
       "The path of the store, the protection of its key, and its sizes.",
+      description: storeStatusDescription,
       result: .object([
         .optional("path", .string(maxBytes: nil), "The database; missing for one in memory."),
         .required("exists", .boolean, "Whether the store exists; the first change creates it."),
@@ -23,8 +24,8 @@ func storeStatus(_ server: Server) -> Method {
         .required("schema", .count, "The schema version of the database."),
         .revision,
         .required("accounts", .count, "The number of accounts."),
-        .required("databaseBytes", .count, "Size of the database."),
-        .required("journalBytes", .count, "Size of the journal beside it."),
+        .required("databaseBytes", .count, "The size of the database in bytes."),
+        .required("journalBytes", .count, "The size of its journal in bytes."),
         .required("readOnly", .boolean, "Whether it cannot be written now."),
         .optional(
           "holder", .integer(1...Int64(Int32.max)),
@@ -32,9 +33,9 @@ func storeStatus(_ server: Server) -> Method {
         .required(
           "keyUses", .count, "The number of values sealed with the key; the limit is 2^31."),
         .required("memoryLocked", .boolean, "Whether keys in memory are kept out of swap files."),
-        .optional("sqlite", .string(maxBytes: nil), "Version of the database library."),
+        .optional("sqlite", .string(maxBytes: nil), "The version of the database library."),
         .optional("database", database, "The server of a store in PostgreSQL."),
-        .required("next", .nextSteps, "The next steps; empty if all is well."),
+        .required("next", .nextSteps, "The next steps for what is not well; empty if all is."),
       ]),
       reasons: ["accountStoreFailure"]),
     .immediate { _, _, deadline throws(RPCError) in
@@ -85,3 +86,7 @@ extension JSONValue {
       ]))
   }
 }
+
+private let storeStatusDescription = """
+  - It opens no key and creates no store.
+  """

@@ -9,7 +9,7 @@ func usersCreate(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "users.create", .network,
-      "Makes a user with an e-mail address and a password, and signs it in.",
+      "Makes a user with an e-mail address and a password, and signs the user in.",
       params: fields(Params.address, Params.password, Params.displayName, Params.photo),
       result: .object(.signedInUser),
       reasons: [
@@ -34,6 +34,7 @@ func usersSignInWithPassword(_ server: Server) -> Method {
     MethodDescriptor(
       "users.signInWithPassword", .network,
       "Signs in the user with this e-mail address and password.",
+      description: usersSignInWithPasswordDescription,
       params: fields(Params.address, Params.password), result: .object(.signedInUser),
       reasons: [
         "userNotFound", "wrongPassword", "tooManyRequests", "invalidEmail", "missingEmail",
@@ -54,7 +55,8 @@ func usersUpdate(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "users.update", .network,
-      "Changes the current user. Another address or password needs a recent sign-in.",
+      "Changes the profile, the e-mail address or the password of the current user.",
+      description: usersUpdateDescription,
       params: fields(Params.displayName, Params.photo, Params.email, Params.newPassword, .user),
       result: userResult,
       reasons: changeReasons + [
@@ -85,7 +87,7 @@ func usersCurrent(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "users.current", .immediate,
-      "The application's current user. It stays signed in after the process.",
+      "The application's current user, who stays signed in after the end of the process.",
       result: .object([
         .optional("user", .reference("User"), "The user; missing if none is signed in.")
       ]),
@@ -108,7 +110,7 @@ func usersList(_ server: Server) -> Method {
       "users.list", .immediate, "The users of the application's directory, in order of making.",
       params: fields(Params.everyDirectory, .limit, .cursor),
       result: .object([
-        .required("users", .array(.reference("User"), max: nil), "Users."), .nextCursor,
+        .required("users", .array(.reference("User"), max: nil), "The users."), .nextCursor,
       ]),
       reasons: ["accountStoreFailure", "invalidCursor"]),
     .immediate { params, _, deadline throws(RPCError) in
@@ -144,7 +146,7 @@ func usersProvidersForEmail(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "users.providersForEmail", .immediate,
-      "The providers by which the user with this e-mail address signs in.",
+      "The providers by which the user with an e-mail address signs in, to be shown after 17012.",
       params: fields(Params.address),
       result: .object([
         .required(
@@ -167,7 +169,7 @@ func usersUnlink(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "users.unlink", .immediate,
-      "Unlinks a provider's identity, or the password, from the current user.",
+      "Removes a way to sign in from the current user.", description: usersUnlinkDescription,
       params: fields(Params.unlinked, Params.evenTheLast, .user), result: userResult,
       reasons: changeReasons + ["noSuchProvider", "invalidChoice", "requiresRecentLogin"]),
     .immediate { params, _, deadline throws(RPCError) in
@@ -185,7 +187,7 @@ func usersSignOut(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "users.signOut", .immediate,
-      "Signs the application's current user out. Without one nothing happens.",
+      "Signs the current user out; without one nothing happens.",
       result: .object([]), reasons: ["accountStoreFailure"]),
     .immediate { _, _, deadline throws(RPCError) in
       try server.withStore(by: deadline) { patience throws(Problem) in
@@ -200,7 +202,8 @@ func usersDelete(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "users.delete", .immediate,
-      "Removes the current user from the directory. Needs a recent sign-in. The accounts stay.",
+      "Removes the current user from the directory; the accounts stay.",
+      description: usersDeleteDescription,
       params: fields(.user), result: .object([]),
       reasons: changeReasons + ["requiresRecentLogin"]),
     .immediate { params, _, deadline throws(RPCError) in
@@ -222,7 +225,7 @@ private enum Params {
   static let address = TypedField.required(
     "email", .string(maxBytes: 256), "The e-mail address.")
   static let email = TypedField.optional(
-    "email", .string(maxBytes: 256), "The new e-mail address.")
+    "email", .string(maxBytes: 256), "The new e-mail address, also the one of the password.")
   static let password = TypedField.required(
     "password", .string(maxBytes: 1024), "The password, of at least six characters.",
     isSecret: true)
@@ -240,5 +243,23 @@ private enum Params {
     "provider", .identifier, "The provider's id, or password.")
   static let evenTheLast = TypedField.optional(
     "evenTheLast", .boolean, default: false,
-    "Unlinks even the only identity, after a recent sign-in; nobody can sign in as the user then.")
+    "true unlinks even the only identity, after a recent sign-in; no sign-in leads to the user then."
+  )
 }
+
+private let usersSignInWithPasswordDescription = """
+  - After five wrong passwords in a row each further sign-in waits 1, 2, 4, … 60 s, for all processes together.
+  """
+
+private let usersUpdateDescription = """
+  - Another address and another password need a [recent sign-in](README.md#users).
+  """
+
+private let usersUnlinkDescription = """
+  - An unlinked `password` takes the address along, unless another identity has it. The last identity always does, so that
+    the address is free for another user.
+  """
+
+private let usersDeleteDescription = """
+  - It needs a [recent sign-in](README.md#users).
+  """

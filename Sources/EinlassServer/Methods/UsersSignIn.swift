@@ -10,7 +10,7 @@ func usersSignIn(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "users.signIn", .interactive,
-      "Signs a user in by a provider, an account, a credential or a pending credential. Makes the user if there is none.",
+      "Signs a user in, and makes the user if there is none.", description: usersSignInDescription,
       params: ProofParams.all,
       rules: [ProofParams.rule(with: ["account"])],
       result: .object(.signedInUser + provedResult),
@@ -27,7 +27,8 @@ func usersLink(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "users.link", .interactive,
-      "Links a provider's identity, or a password, to the current user.",
+      "Adds a way to sign in to the current user: the identity of a proof, or a first password.",
+      description: usersLinkDescription,
       params: ProofParams.all + fields(ProofParams.email, ProofParams.password, .user),
       rules: [ProofParams.rule(with: ["account", "password"])],
       result: .object(.signedInUser + provedResult),
@@ -59,7 +60,8 @@ func usersReauthenticate(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "users.reauthenticate", .interactive,
-      "Proves that the person is the current user, for changes that need a recent sign-in.",
+      "Proves that the person is the current user, for the changes that need a recent sign-in.",
+      description: usersReauthenticateDescription,
       params: ProofParams.ofPerson + fields(ProofParams.password),
       rules: [ProofParams.rule(with: ["password"])],
       result: .object(.signedInUser + provedResult),
@@ -93,12 +95,15 @@ private enum ProofParams {
     "pendingCredential", .string(maxBytes: 256),
     "Instead: the pending credential of an earlier error.", isSecret: true)
   static let email = TypedField.optional(
-    "email", .string(maxBytes: 256), "With password: its address; the user's when missing.")
+    "email", .string(maxBytes: 256),
+    "With password: the address that goes with it; the user's when missing.")
   static let password = TypedField.optional(
-    "password", .string(maxBytes: 1024), "Instead: the user's password.", isSecret: true)
+    "password", .string(maxBytes: 1024),
+    "Instead of a proof: the user's password, of at least six characters.", isSecret: true)
   static let includeCredential = TypedField.optional(
     "includeCredential", .boolean, default: false,
-    "Whether to return the application's credential of the account too; needs granted access.")
+    "With an account or a sign-in: true adds the application's credential of the account to the result; needs granted access, and is in the audit trail."
+  )
 
   private static let others =
     fields(.checkedCredential, pendingCredential, .flowKind, .deadlineSeconds) + SignInParams.page
@@ -214,5 +219,20 @@ private let provedResult: [Field] = [
   .optional("flow", .identifier, "After a sign-in at a provider: the flow's id."),
   .optional(
     "credential", .reference("Credential"),
-    "With includeCredential: the application's credential of the account."),
+    "With includeCredential: the application's credential of the account; if it cannot be had, the request fails, and the proof counts nevertheless."
+  ),
 ]
+
+private let usersSignInDescription = """
+  - One of `provider`, `account`, `credential` with `provider`, and `pendingCredential` proves the person. [Users](README.md#users)
+    has the rules.
+  """
+
+private let usersLinkDescription = """
+  - A password needs a [recent sign-in](README.md#users).
+  """
+
+private let usersReauthenticateDescription = """
+  - [Changes that need a recent sign-in](README.md#users) are accepted afterwards. An account of the store is no such proof, because
+    the application can name it without the person.
+  """

@@ -158,18 +158,20 @@ extension Problem {
 extension TypedField where Value == FlowKind? {
   static let flowKind = optional(
     "flowKind", .oneOf(FlowKind.self, placeholder: .authorizationCode),
-    "The only allowed kind of flow.")
+    "The only allowed kind of flow; without it the provider's first one whose prompts the front end can show."
+  )
 }
 
 extension TypedField where Value == Bool {
   static let detached = optional(
-    "detached", .boolean, default: false, "Answer at once; auth.completed reports the outcome.")
+    "detached", .boolean, default: false,
+    "true: answers at once with the flow alone, and auth.completed reports the outcome.")
 }
 
 extension TypedField where Value == Int64 {
   static let deadlineSeconds = optional(
     "deadlineSeconds", .integer(10...3600), default: 300,
-    "The time limit for the person in seconds; 300.")
+    "The time limit for the person in seconds.")
 }
 
 /// The reasons of the errors of every flow.

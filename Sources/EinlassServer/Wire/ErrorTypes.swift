@@ -27,8 +27,8 @@ extension Schema {
 
   /// A next step, with at most one of `method`, `page` and `command` in most cases.
   static let nextStep = Schema.object([
-    .required("label", .string(maxBytes: nil), "The step in words, for people."),
-    .optional("method", .identifier, "The method that does it."),
+    .required("label", .string(maxBytes: nil), "The step in English words, for people."),
+    .optional("method", .identifier, "The request of this protocol that does it."),
     .optional("params", .map(.any), "Some parameters of the method."),
     .optional("page", .string(maxBytes: nil), "A page of the provider, with https."),
     .optional("command", .string(maxBytes: nil), "A command of a shell: to show, never to run."),
@@ -45,21 +45,27 @@ extension Schema {
 private let errorData: [Field] = [
   .required("reason", .oneOf(Schema.reasons), "The stable name of the error."),
   .required("retryable", .boolean, "Whether the same request may succeed later."),
-  .optional("detail", .string(), "A closer word than the reason."),
+  .optional("detail", .string(), "The case within a reason."),
   .required("next", .nextSteps, "The next steps, the most useful one first."),
   .optional("final", .boolean, "True with an empty next, because nothing helps."),
   .optional("provider", .identifier, "The provider."),
   .optional("account", .identifier, "The account."),
   .optional("flow", .identifier, "The flow that has failed."),
-  .optional("path", .string(), "The JSON Pointer of a parameter, or a file."),
+  .optional("path", .string(), "The parameter as a JSON Pointer, or the file."),
   .optional("expected", .string(), "invalidParams, invalidHeader: the expected value."),
   .optional("supported", .array(.integer()), "unsupportedVersion: the known versions."),
   .optional("method", .string(), "unknownMethod: the method of the request."),
   .optional(
-    "by", .oneOf(["client", "authCancel", "endOfInput", "shutdown"]), "cancelled: the cause."),
+    "by", .oneOf(["client", "authCancel", "endOfInput", "shutdown"]),
+    "cancelled: the cause; client means $/cancelRequest, shutdown also exit, a signal and the end of processId."
+  ),
   .optional(
-    "holder", .integer(1...Int64(Int32.max)), "accountStoreFailure: the process that blocks it."),
-  .optional("networkCode", .integer(), "networkFailure: a number of NSURLErrorDomain."),
+    "holder", .integer(1...Int64(Int32.max)),
+    "accountStoreFailure: the id of the process that keeps the store locked."),
+  .optional(
+    "networkCode", .integer(),
+    "networkFailure: a number of NSURLErrorDomain; -1205: the server refused the client's certificate, -1206: it demands one."
+  ),
   .optional("retryAfterSeconds", .count, "throttled, tooManyRequests: the time to wait."),
   .optional(
     "serverError",
@@ -68,16 +74,20 @@ private let errorData: [Field] = [
       .optional("code", .string(maxBytes: 64), "The code of the provider."),
       .optional("subcode", .string(maxBytes: 64), "The second code of the provider."),
       .optional("text", .string(), "The words of the provider, of at most 200 characters."),
-    ]), "The answer of the provider."),
-  .optional("prompts", .array(.reference("NeededPrompt")), "interactionRequired: the prompts."),
+    ]), "The words of the provider, cleaned."),
+  .optional(
+    "prompts", .array(.reference("NeededPrompt")),
+    "interactionRequired: the prompts, each with the way to answer it in advance."),
   .optional("outcome", Schema(Prompts.Outcome.self), "The outcome of a closed prompt."),
   .optional(
     "identity", .reference("Identity"),
-    "flowNotSupported: the person of a token whose application is unknown."),
+    "flowNotSupported with the detail applicationUnknown: the person of the token, as in the result of verify."
+  ),
   .optional("email", .string(), "The address of the other user."),
   .optional("providers", .array(.identifier), "The ways to sign in as the other user."),
   .optional(
-    "pendingCredential", .string(), "The credential for a later users.link.",
+    "pendingCredential", .string(),
+    "The name of the proven identity, for users.link and users.signIn.",
     isSecret: true),
 ]
 

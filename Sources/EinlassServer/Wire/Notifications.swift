@@ -16,7 +16,10 @@ let notifications: [NotificationDescriptor] = [
     "auth.progress", "The progress of a flow.",
     params: [
       .required("flow", .identifier, "The flow's id."),
-      .required("stage", Schema(Stage.self), "The current stage."),
+      .required(
+        "stage", Schema(Stage.self),
+        "The current stage; awaitingPort: a sign-in of another program has the port of the redirect address; awaitingSignIn: another program asks for the same sign-in."
+      ),
     ]),
   NotificationDescriptor(
     "auth.completed", "The outcome of a detached flow, exactly once.",
@@ -58,7 +61,10 @@ let notifications: [NotificationDescriptor] = [
         "changes",
         .array(
           .object([
-            .provider, .required("change", Schema(ProviderChange.self), "The kind of change."),
+            .provider,
+            .required(
+              "change", Schema(ProviderChange.self),
+              "The kind of change; configured: its registration was added, replaced or removed."),
           ]), max: StoreChanges.limit), "The changes."),
       .reload,
     ]),
@@ -77,7 +83,7 @@ let notifications: [NotificationDescriptor] = [
       .reload,
     ]),
   NotificationDescriptor(
-    "credentials.refreshed", "A new token replaced the previous one.",
+    "credentials.refreshed", "A new token is in the store; credentials.get has it.",
     params: [
       .account, .required("tokenType", .string(maxBytes: nil), "Bearer or DPoP."),
       .required("scopes", .array(.string(maxBytes: nil), max: nil), "The scopes of the token."),
@@ -85,7 +91,7 @@ let notifications: [NotificationDescriptor] = [
     ]),
   NotificationDescriptor(
     "credentials.refreshFailed",
-    "A credential is no longer refreshed in the background; the next credentials.get tries again.",
+    "The automatic refresh of a credential has ended; the next credentials.get tries a refresh, and begins it again.",
     params: [
       .account,
       .optional(
@@ -97,7 +103,8 @@ let notifications: [NotificationDescriptor] = [
     "network.changed", "The machine went on or offline; for capabilities.network alone.",
     params: [.required("online", .boolean, "Whether the machine is online now.")]),
   NotificationDescriptor(
-    "store.progress", "The progress of a long operation on the store.",
+    "store.progress",
+    "The progress of store.check, store.backup, store.move or store.rotateKey, at most once for each percent.",
     params: [
       .required("request", .any, "The id of the request."),
       .required("method", .identifier, "The method of the request."),
@@ -108,5 +115,6 @@ let notifications: [NotificationDescriptor] = [
 
 extension Field {
   fileprivate static let reload = optional(
-    "reload", .boolean, "True after too many changes for single entries: request the list again.")
+    "reload", .boolean,
+    "true after more than 100 changes at once, or unknown ones: request the list again.")
 }

@@ -17,7 +17,7 @@ extension TypedField where Value == String? {
     "resource", .string(maxBytes: 2048),
     "The protected resource of the credential, by its name in the result of accounts.signIn.")
   static let application = optional(
-    "application", .identifier, "The application; the caller when missing.")
+    "application", .identifier, "The name of the application; the caller's own when missing.")
   static let cursor = optional(
     "cursor", .string(maxBytes: 1024), "The start of the page: nextCursor of the previous page.")
 }

@@ -14,11 +14,13 @@ let promptFields: [Field] = [
     "The provider of the accounts; missing for a passphrase that no flow needs."),
   .optional("providerName", .string(maxBytes: nil), "The provider, for people."),
   .optional("resource", .string(maxBytes: nil), "The protected resource that a sign-in is for."),
-  .required("expiresAt", .unixTime, "The time at which the last waiting request gives up."),
+  .required(
+    "expiresAt", .unixTime,
+    "The time at which the last waiting request gives up; for deviceCode, the end of the code."),
   .required(
     "show", .reference("PromptForm"), "The prompt as a form, which any front end can draw."),
   .optional("accounts", .array(.reference("Account"), max: 100), "The offered accounts."),
-  .optional("more", .boolean, "Any other account of the provider is a valid answer too."),
+  .optional("more", .boolean, "true: any other account of the provider is a valid answer too."),
   .permissions, .audience, .includes,
   .optional("url", .string(maxBytes: nil), "The page for the person's browser."),
   .optional("host", .string(maxBytes: nil), "The host of the page, to be shown."),
@@ -31,7 +33,8 @@ let promptFields: [Field] = [
   ),
   .optional("expects", Schema(Prompt.Verifier.self), "The kind of text to enter."),
   .optional("added", .array(.identifier, max: nil), "The permissions beyond an existing grant."),
-  .optional("grantsAccess", .boolean, "The sign-in allows the application to use the account."),
+  .optional(
+    "grantsAccess", .boolean, "true: the sign-in grants the application access to the account."),
   .optional("server", .string(maxBytes: nil), "The origin that gets the password."),
   .optional("secure", .boolean, "false: others on the way can read the password."),
   .optional("port", .integer(1...65535), "The port of the server."),
@@ -47,8 +50,8 @@ let promptFields: [Field] = [
     "username", .string(maxBytes: nil), "The user name to use; the person enters it when missing."),
   .optional("purpose", Schema(Prompt.Passphrase.Purpose.self), "The purpose of the passphrase."),
   .optional("path", .string(maxBytes: nil), "The file of the passphrase."),
-  .optional("new", .boolean, "A new passphrase: have it entered twice."),
-  .optional("again", .boolean, "The previous entry was wrong."),
+  .optional("new", .boolean, "true: the passphrase is chosen now, so have it entered twice."),
+  .optional("again", .boolean, "true: the entry before did not fit, or the server refused it."),
   .optional(
     "mayRemember", .boolean, "The password may be kept for new sessions without the person."),
 ]

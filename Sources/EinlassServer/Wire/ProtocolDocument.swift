@@ -2,20 +2,14 @@ public import EinlassJSON
 internal import EinlassRPC
 
 extension Server {
-  /// The protocol as an OpenRPC 1.3 document: `rpc.discover`, `--dump-protocol` and
-  /// `protocol/openrpc.json` are this value.
+  /// The protocol as an OpenRPC 1.3 document: `rpc.discover` and `--dump-protocol` are this value,
+  /// and `protocol/openrpc.json` is this value with examples, which `protocol/generate` adds.
   ///
   /// It describes `test.advanceClock` even without `--test`, marked `x-testMode`. It leaves out
   /// `test.withoutLeases`, which is a negative control of the tests and not part of the protocol.
   public var protocolDocument: JSONValue {
     var described = methods.map(\.descriptor).filter { $0.name != withoutLeasesName }
     if advanceClock == nil { described.append(testAdvanceClock { _ in }.descriptor) }
-    let examples = examples
-    func document(_ method: JSONValue) -> JSONValue {
-      guard var object = method.object, let name = object["name"]?.string else { return method }
-      object["examples"] = examples[name].map { [$0] }
-      return .object(object)
-    }
     let schemas =
       Schema.texts + documentedComponents.map { (name: $0.key, schema: $0.value.jsonSchema) }
     return [
@@ -27,8 +21,8 @@ extension Server {
         "license": ["name": "Apache-2.0"], "x-members": extensionMembers,
       ],
       "methods": .array(
-        (Lifecycle.allCases.map(Self.document) + described.map(\.openRPC)
-          + notifications.map(\.openRPC)).map(document)),
+        Lifecycle.allCases.map(Self.document) + described.map(\.openRPC)
+          + notifications.map(\.openRPC)),
       "components": [
         "schemas": .object(
           JSONObject(schemas.sorted { $0.name < $1.name }.map { ($0.name, $0.schema) })),

@@ -12,7 +12,7 @@ extension Field {
     "revision", .count, "The store's revision; grows with every change.")
   static let username = optional(
     "username", .string(maxBytes: nil),
-    "The user name to send with the token, if a protocol needs one.")
+    "The user name to send with the token, if the service needs one; * if it takes any.")
   static let scheme = required(
     "scheme", Schema(ServedHost.Scheme.self),
     "The form of the token over HTTP: a bearer token, or the password of a user name.")
@@ -45,7 +45,7 @@ extension Schema {
       isSecret: true),
     .optional(
       "authentication", .oneOf(ClientRegistration.authentications),
-      "The client authentication method, if the provider accepts several."),
+      "The client authentication, if the provider leaves several (RFC 7591, section 2)."),
     .optional(
       "keyId", .string(maxBytes: 1024), "The key id (kid) of the private key at the provider."),
     .optional(
@@ -66,7 +66,7 @@ extension Schema {
       "The audience of client assertions, if the server takes only this one."),
     .optional(
       "resourceParameter", .oneOf(["omit"]),
-      "Leaves out the parameter resource, for providers that refuse it (RFC 8707)."),
+      "omit leaves out the parameter resource, for providers that refuse it (RFC 8707)."),
   ]
 }
 
@@ -97,19 +97,22 @@ let components: [String: Schema] = [
   "User": .user,
   "Provider":
     .object([
-      .required("id", .identifier, "The id that parameters name."),
+      .required("id", .identifier, "The id."),
       .required("name", .string(maxBytes: nil), "The name for people."),
       .optional(
         "aliases", .array(.identifier, max: nil),
-        "Other ids that parameters may name."),
+        "Other ids that parameters may name; results name the id."),
       .optional("homepage", .string(maxBytes: nil), "The page of the service for people."),
-      .required("flowKinds", .array(Schema(FlowKind.self), max: nil), "In order of preference."),
+      .required(
+        "flowKinds", .array(Schema(FlowKind.self), max: nil),
+        "The kinds of flow in order of preference."),
       .required(
         "configured", .boolean, "Whether there is a registration, the caller's or a stored one."),
       .optional(
         "problem",
         .reference("Problem"),
-        "The problem with that registration, if it is known without a request."),
+        "The fault of the registration, or with the detail selfRegistration the provider's last refusal to register the application."
+      ),
       .optional(
         "added", .boolean, "True for a provider of providers.add; providers.remove removes it."),
       .optional(
@@ -122,10 +125,11 @@ let components: [String: Schema] = [
         "The hosts that take its tokens, besides the origins of its own requests."),
       .optional(
         "scopeNames", .map(.array(.identifier, max: nil), hasAnyNames: true),
-        "Short names for lists of scopes; scopes of requests may be such names."),
+        "Short names for lists of scopes, which scopes of requests may have; an empty list stands for the usual scopes."
+      ),
       .required(
         "oneAccount", .boolean, "Whether its only account is confirmed instead of selected."),
-      .required("retired", .boolean, "No longer in service."),
+      .required("retired", .boolean, "Whether it is no longer in service."),
       .required(
         "can",
         .object(
@@ -151,13 +155,14 @@ let components: [String: Schema] = [
     .object([
       .account, .provider,
       .required("username", .string(maxBytes: 2048), "The user name at the provider."),
-      .optional("displayName", .string(maxBytes: 2048), "The name to show."),
+      .optional("displayName", .string(maxBytes: 2048), "The name for people."),
       .optional("subject", .string(maxBytes: 2048), "The provider's stable id of the person."),
-      .optional("email", .string(maxBytes: 2048), "Not verified."),
-      .optional("avatar", .string(maxBytes: 8192), "The address of a picture."),
+      .optional("email", .string(maxBytes: 2048), "The e-mail address, not verified."),
+      .optional("avatar", .string(maxBytes: 8192), "The address of a picture, for avatars.get."),
       .required(
         "health", .oneOf(Account.Health.allCases.map(\.rawValue) + [Account.refreshRefused]),
-        "The state last reported by the provider."),
+        "The last answer of the provider; refreshRefused: it has refused a refresh without saying that the refresh token is dead, and a sign-in helps."
+      ),
       .optional(
         "refreshFailsSince", .unixTime,
         "The time of the first failed refresh since the credential was stored."),
@@ -165,10 +170,11 @@ let components: [String: Schema] = [
       .required("preferred", .boolean, "Whether this application prefers it."),
       .optional(
         "scopes", .array(.string(maxBytes: nil), max: nil),
-        "The scopes of its newest token, if they are known."),
+        "The scopes of its newest token without a resource, if the provider has named them or they were asked for; a change of them alone is no accounts.changed."
+      ),
       .optional(
         "resources", .array(.string(maxBytes: nil), max: nil),
-        "The protected resources that it has credentials for."),
+        "The names of the protected resources that it has credentials for."),
       .optional(
         "refusals",
         .array(
@@ -180,7 +186,7 @@ let components: [String: Schema] = [
             .optional(
               "resource", .string(maxBytes: nil), "The protected resource of the credential."),
           ]), max: nil),
-        "Only of accounts.list: the credentials that are not returned, for a service or, without an address, at all."
+        "Only of accounts.list: the credentials that are not returned, for a service or, without an address, at all because they were refused and cannot be refreshed."
       ),
       .optional(
         "next", .nextSteps,
@@ -208,10 +214,14 @@ let components: [String: Schema] = [
               "Bearer, or DPoP: bound to a key, and credentials.sign makes its headers."),
             .required("scopes", .array(.string(maxBytes: nil), max: nil), "The granted scopes."),
             .optional("expiresAt", .unixTime, "The expiry time; missing if unknown."),
-            .optional("idToken", .string(maxBytes: nil), "OpenID Connect.", isSecret: true),
+            .optional(
+              "idToken", .string(maxBytes: nil),
+              "The id_token of OpenID Connect, which may have ended while the access token is valid.",
+              isSecret: true),
             .optional(
               "idTokenOf", .oneOf(IDTokenOrigin.AccessToken.allCases.map(\.rawValue)),
-              "The id_token came with the current access token, or with a former one."),
+              "current: the id_token came with this access token; former: it came with an earlier one, because a refresh has brought no other."
+            ),
             .optional("idTokenExpiresAt", .unixTime, "The expiry time of the id_token."),
             .optional(
               "refreshToken", .string(maxBytes: nil), "Only with includeRefreshToken.",
@@ -240,15 +250,15 @@ let components: [String: Schema] = [
   "Identity":
     .object([
       .required("id", .string(maxBytes: nil), "The provider's id of the person."),
-      .optional("name", .string(maxBytes: nil), "Full name."),
-      .optional("username", .string(maxBytes: nil), "Handle."),
-      .optional("email", .string(maxBytes: nil), "Not verified."),
+      .optional("name", .string(maxBytes: nil), "The full name."),
+      .optional("username", .string(maxBytes: nil), "The user name at the provider."),
+      .optional("email", .string(maxBytes: nil), "The e-mail address, not verified."),
       .optional("avatar", .string(maxBytes: nil), "The address of a picture."),
     ]),
   "Grant":
     .object([
       .required("application", .identifier, "The application of the decision."), .provider,
-      .required("state", Schema(AccessGrant.State.self), "The decision."),
+      .required("state", Schema(AccessGrant.State.self), "The decision of the person."),
       .optional(
         "accounts", .array(.identifier, max: AccessGrant.accountsLimit),
         "The only accounts that the decision is for; missing for all accounts of the provider."),
@@ -261,18 +271,18 @@ let components: [String: Schema] = [
     ]),
   "AuditEntry":
     .object([
-      .required("at", .unixTime, "When."),
-      .required("application", .identifier, "The application, by its own name."),
+      .required("at", .unixTime, "The time."),
+      .required("application", .identifier, "The application, as it called itself."),
       .required("method", .identifier, "The method of the request."),
       .optional("provider", .identifier, "The provider of the accounts."),
-      .optional("account", .identifier, "The account."),
+      .optional("account", .identifier, "The id of the account."),
       .optional(
         "clientId", .string(maxBytes: nil),
         "The client id of the registration that it was issued to."),
       .optional("credential", .string(maxBytes: nil), "The type of the credential."),
       .optional(
         "tokenDigest", .string(maxBytes: nil),
-        "A keyed digest: equal for equal tokens while the store has the same key."),
+        "A keyed digest of the token: equal for equal tokens while the store has the same key."),
       .includes,
       .optional("subject", .identifier, "The application of a decision."),
       .optional("state", Schema(AccessGrant.State.self), "The decision; missing after a reset."),
@@ -289,7 +299,7 @@ let components: [String: Schema] = [
 
 private let issued: [Field] = [
   .optional("id", .string(maxBytes: nil), "The provider's id of the person."),
-  .optional("name", .string(maxBytes: nil), "Full name."),
-  .optional("email", .string(maxBytes: nil), "Not verified."),
+  .optional("name", .string(maxBytes: nil), "The full name."),
+  .optional("email", .string(maxBytes: nil), "The e-mail address, not verified."),
   .optional("avatar", .string(maxBytes: nil), "The address of a picture."),
 ]

@@ -51,7 +51,7 @@ extension Schema {
     .optional("displayName", .string(maxBytes: nil), "The name for people."),
     .optional("email", .string(maxBytes: nil), "The e-mail address."),
     .required(
-      "emailVerified", .boolean, "Whether a provider has vouched for the e-mail address."),
+      "emailVerified", .boolean, "Whether a provider of the catalogue has verified the address."),
     .optional("photo", .string(maxBytes: nil), "The address of a picture."),
     .required(
       "identities",
@@ -62,7 +62,7 @@ extension Schema {
           .optional("email", .string(maxBytes: nil), "The address at the provider."),
           .optional("account", .identifier, "The account in this store, while it exists."),
         ]), max: nil), "The ways to sign in as the user."),
-    .required("createdAt", .unixTime, "The time of the registration."),
+    .required("createdAt", .unixTime, "The time of the first sign-in."),
     .optional("lastSignInAt", .unixTime, "The time of the last sign-in."),
   ])
 }
@@ -89,6 +89,6 @@ extension TypedField where Value == User.ID? {
   static let user = optional(
     "user",
     TypedSchema(.identifier, placeholder: User.ID(rawValue: "")) { $0.string.map(User.ID.init) },
-    "The user, for the person who manages all users; the current user when missing."
+    "A user other than the current one, for the person who manages all users; no sign-in is needed then."
   ).refusingNull
 }

@@ -1,4 +1,4 @@
-"""The types of the protocol. `clients/generate-types` writes this file from protocol/openrpc.json.
+"""The types of the protocol. `protocol/generate` writes this file from protocol/openrpc.json.
 
 The parameters of `accounts.list` are `AccountsListParams`, its result is `AccountsListResult`. A member may be missing
 unless its class is the base of another one here, or has no base and no `total=False`.
@@ -115,7 +115,7 @@ Credential = Union[Oauth1Credential, Oauth2Credential, SessionCredential]
 
 
 class ErrorDataServerError(TypedDict, total=False):
-    """The answer of the provider."""
+    """The words of the provider, cleaned."""
     status: int
     code: str
     subcode: str
@@ -624,12 +624,11 @@ class ShutdownResult(TypedDict):
     pass
 
 
-class ExitParams(TypedDict):
-    """A notification: ends einlass like shutdown, without an answer."""
+ExitParams = ShutdownParams
 
 
 class CancelRequestParams(TypedDict):
-    """A notification: the request with this id answers -32800."""
+    """A notification: the request with this id is still answered, with -32800."""
     id: Any
 
 
@@ -638,11 +637,13 @@ class InitializeParamsClientAlways(TypedDict):
 
 
 class InitializeParamsClient(InitializeParamsClientAlways, total=False):
+    """The front end."""
     title: str
     version: str
 
 
 class InitializeParamsCapabilities(TypedDict, total=False):
+    """The abilities of the front end."""
     prompts: List[str]
     changes: bool
     network: bool
@@ -686,13 +687,13 @@ class InitializeParams(InitializeParamsAlways, total=False):
 
 
 class InitializeResultServer(TypedDict):
-    """Name and version of this program."""
+    """The name and the version of this program."""
     name: str
     version: str
 
 
 class InitializeResultCapabilities(TypedDict):
-    """Methods, notifications, prompts, changes, network."""
+    """The abilities of this process."""
     methods: List[str]
     notifications: List[str]
     prompts: List[
@@ -704,7 +705,7 @@ class InitializeResultCapabilities(TypedDict):
 
 
 class InitializeResultUnderstood(TypedDict):
-    """The capabilities of the front end in effect."""
+    """The capabilities of the front end in effect; unknown names and kinds are missing."""
     prompts: List[str]
     changes: bool
     network: bool
@@ -723,14 +724,14 @@ class InitializeResultLimits(TypedDict):
 
 
 class InitializeResultStore(TypedDict, total=False):
-    """Protection and revision, or the problem with the store."""
+    """The protection and the revision of the store, or the problem with it."""
     protection: str
     revision: int
     problem: Problem
 
 
 class InitializeResultConfiguration(TypedDict):
-    """The problem with the configuration file."""
+    """The fault of the configuration file, or of a provider file, that cannot be used."""
     problem: Problem
 
 
@@ -757,15 +758,14 @@ class InitializeResult(InitializeResultAlways, total=False):
     leftOut: List[InitializeResultLeftOut]
 
 
-class RpcDiscoverParams(TypedDict):
-    """This binary's OpenRPC document."""
+RpcDiscoverParams = ShutdownParams
 
 
 RpcDiscoverResult = Any
 
 
 class ProvidersListParams(TypedDict, total=False):
-    """The providers of the catalogue, with their abilities and setup."""
+    """The built-in providers and the added ones, with their abilities and setup."""
     limit: int
     cursor: str
 
@@ -779,7 +779,7 @@ class ProvidersListResult(ProvidersListResultAlways, total=False):
 
 
 class ProvidersAddParams(TypedDict, total=False):
-    """Adds a provider, either by its issuer, if it publishes metadata, or by a descriptor."""
+    """Adds a provider that describes itself (OpenID Connect Discovery, RFC 8414), or one by a descriptor."""
     issuer: str
     descriptor: Any
     id: str
@@ -796,7 +796,7 @@ class ProvidersAddResult(ProvidersAddResultAlways, total=False):
 
 
 class ProvidersRemoveParams(TypedDict):
-    """Removes an added provider and its stored registration. Its accounts stay, and are unusable until it is added
+    """Removes an added provider and its stored registration; its accounts stay, and serve again when it is added
     again."""
     provider: str
 
@@ -810,7 +810,7 @@ class ProvidersConfigureParamsAlways(TypedDict):
 
 
 class ProvidersConfigureParams(ProvidersConfigureParamsAlways, total=False):
-    """Stores the person's own registration at a provider, sealed, for every application without one."""
+    """Stores the person's own registration at a provider, sealed, for each application without one."""
     clientId: str
     remove: bool
     clientSecret: str
@@ -879,7 +879,7 @@ class AccountsAddParamsAlways(TypedDict):
 
 
 class AccountsAddParams(AccountsAddParamsAlways, total=False):
-    """Stores an account with its credential; every secret is sealed."""
+    """Stores an account with a credential that the front end brings; every secret is sealed."""
     displayName: str
     subject: str
     replace: bool
@@ -960,8 +960,7 @@ class AccountsSetPreferredParams(AccountsSetPreferredParamsAlways, total=False):
     application: str
 
 
-class AccountsSetPreferredResult(TypedDict):
-    revision: int
+AccountsSetPreferredResult = AccountsUpdateResult
 
 
 class AccountsExplainParamsAlways(TypedDict):
@@ -969,7 +968,7 @@ class AccountsExplainParamsAlways(TypedDict):
 
 
 class AccountsExplainParams(AccountsExplainParamsAlways, total=False):
-    """Explains the choice of account by auth.perform with these parameters. Changes nothing."""
+    """Explains which account auth.perform would use with these parameters; changes nothing."""
     account: str
     confirm: bool
     selection: Literal["always", "whenMany"]
@@ -996,7 +995,7 @@ class AccountsRenewParamsAlways(TypedDict):
 
 
 class AccountsRenewParams(AccountsRenewParamsAlways, total=False):
-    """Renews the application's credential with the provider, without the person."""
+    """Renews the application's credential at the provider, as far as that goes without the person."""
     resource: str
 
 
@@ -1046,23 +1045,7 @@ class AccountsRemoveParams(AccountsRemoveParamsAlways, total=False):
     requireRevocation: bool
 
 
-class AccountsRemoveResultNotRevokedAlways(TypedDict):
-    what: str
-    reason: str
-
-
-class AccountsRemoveResultNotRevoked(AccountsRemoveResultNotRevokedAlways, total=False):
-    next: List[NextStep]
-
-
-class AccountsRemoveResultAlways(TypedDict):
-    revoked: List[str]
-    notRevoked: List[AccountsRemoveResultNotRevoked]
-    revision: int
-
-
-class AccountsRemoveResult(AccountsRemoveResultAlways, total=False):
-    endSessionURL: str
+AccountsRemoveResult = AccountsSignOutResult
 
 
 class AccountsExportParamsAlways(TypedDict):
@@ -1070,8 +1053,7 @@ class AccountsExportParamsAlways(TypedDict):
 
 
 class AccountsExportParams(AccountsExportParamsAlways, total=False):
-    """Writes all accounts with their credentials, registrations and added providers to a file encrypted with a
-    passphrase. The passphrase comes from --file-passphrase-fd, --passphrase-fd or a prompt."""
+    """Writes all accounts with their credentials to a file that only a passphrase opens."""
     replace: bool
     weak: bool
 
@@ -1083,14 +1065,7 @@ class AccountsExportResult(TypedDict):
     bytes: int
 
 
-class AccountsImportParamsAlways(TypedDict):
-    path: str
-
-
-class AccountsImportParams(AccountsImportParamsAlways, total=False):
-    """Adds the accounts of a file written by accounts.export. The passphrase comes from --file-passphrase-fd,
-    --passphrase-fd or a prompt."""
-    replace: bool
+AccountsImportParams = AccountsExportParams
 
 
 class AccountsImportResultAccountsAlways(TypedDict):
@@ -1117,10 +1092,7 @@ class AccountsImportResult(TypedDict):
     usersRefused: int
 
 
-class AccessListParams(TypedDict, total=False):
-    """The access decisions for each application and provider."""
-    limit: int
-    cursor: str
+AccessListParams = ProvidersListParams
 
 
 class AccessListResultAlways(TypedDict):
@@ -1137,7 +1109,7 @@ class AccessSetParamsAlways(TypedDict):
 
 
 class AccessSetParams(AccessSetParamsAlways, total=False):
-    """Grants or denies an application the use of a provider's accounts."""
+    """Grants or denies an application the accounts of a provider, or some of them."""
     application: str
     accounts: List[str]
     permissions: List[str]
@@ -1145,8 +1117,7 @@ class AccessSetParams(AccessSetParamsAlways, total=False):
     includes: List[Literal["refreshToken"]]
 
 
-class AccessSetResult(TypedDict):
-    revision: int
+AccessSetResult = AccountsUpdateResult
 
 
 class AccessResetParamsAlways(TypedDict):
@@ -1158,8 +1129,7 @@ class AccessResetParams(AccessResetParamsAlways, total=False):
     application: str
 
 
-class AccessResetResult(TypedDict):
-    revision: int
+AccessResetResult = AccountsUpdateResult
 
 
 class AuthPerformParamsAlways(TypedDict):
@@ -1211,10 +1181,7 @@ class AuthPerformResult(AuthPerformResultAlways, total=False):
     credential: Credential
 
 
-class AuthListParams(TypedDict, total=False):
-    """The flows that run now, oldest first."""
-    limit: int
-    cursor: str
+AuthListParams = ProvidersListParams
 
 
 class AuthListResultFlows(TypedDict):
@@ -1244,12 +1211,11 @@ class AuthListResult(AuthListResultAlways, total=False):
 
 
 class AuthCancelParams(TypedDict):
-    """Ends a running flow. Its request answers -32800, or auth.completed reports that."""
+    """Cancels a flow; its request answers -32800, or auth.completed has this error."""
     flow: str
 
 
-class AuthCancelResult(TypedDict):
-    pass
+AuthCancelResult = ShutdownResult
 
 
 class CredentialsGetParamsAlways(TypedDict):
@@ -1257,7 +1223,7 @@ class CredentialsGetParamsAlways(TypedDict):
 
 
 class CredentialsGetParams(CredentialsGetParamsAlways, total=False):
-    """The application's credential: the stored one while it is valid, else a new one. Shows no prompt."""
+    """A credential of an account for the application: the stored one while it is valid, else a new one."""
     minValiditySeconds: int
     forceRefresh: bool
     idToken: bool
@@ -1275,15 +1241,13 @@ class CredentialsRejectParamsAlways(TypedDict):
 
 
 class CredentialsRejectParams(CredentialsRejectParamsAlways, total=False):
-    """Reports that a service refused the credential. The next get returns a new one, if there is a way to get
-    one."""
+    """Reports that a service has refused the credential (401)."""
     resource: str
     address: str
     onlyRenewable: bool
 
 
-class CredentialsRejectResult(TypedDict):
-    pass
+CredentialsRejectResult = ShutdownResult
 
 
 class CredentialsSignParamsAlways(TypedDict):
@@ -1293,7 +1257,7 @@ class CredentialsSignParamsAlways(TypedDict):
 
 
 class CredentialsSignParams(CredentialsSignParamsAlways, total=False):
-    """Makes the Authorization header of a request with the application's credential."""
+    """Makes the value of an Authorization header: an OAuth 1.0a signature, Bearer or DPoP."""
     resource: str
     form: Dict[str, str]
     nonce: str
@@ -1308,8 +1272,7 @@ class CredentialsSignResult(CredentialsSignResultAlways, total=False):
 
 
 class AvatarsGetParams(TypedDict):
-    """The picture of an account as a file beside the store, fetched anew once a day. Sends no credential; needs
-    access."""
+    """The picture of an account as a file beside the store."""
     account: str
 
 
@@ -1363,6 +1326,7 @@ class IdTokenVerifyParamsCredential(TypedDict):
 
 
 class VerifyParamsExpect(TypedDict, total=False):
+    """The conditions: valid is true only if each of them holds."""
     id: str
     clientId: str
     scopes: List[str]
@@ -1374,7 +1338,7 @@ class VerifyParamsAlways(TypedDict):
 
 
 class VerifyParams(VerifyParamsAlways, total=False):
-    """Asks the provider for the validity, the application and the person of a credential."""
+    """Checks a credential at the provider: its validity, its application and its person."""
     credential: Union[Oauth1VerifyParamsCredential, Oauth2VerifyParamsCredential, IdTokenVerifyParamsCredential]
     account: str
     expect: VerifyParamsExpect
@@ -1401,9 +1365,7 @@ class VerifyResult(VerifyResultAlways, total=False):
     expiresAt: int
 
 
-class SettingsGetParams(TypedDict):
-    """The settings of the application's last sign-in at a server of one's own. Never a secret."""
-    provider: str
+SettingsGetParams = ProvidersRemoveParams
 
 
 class SettingsGetResultSettingsAlways(TypedDict):
@@ -1427,34 +1389,11 @@ class SettingsGetResult(SettingsGetResultAlways, total=False):
     settings: SettingsGetResultSettings
 
 
-class Oauth1UsersSignInParamsCredential(TypedDict):
-    type: Literal["oauth1"]
-    key: str
-    secret: str
-
-
-class Oauth2UsersSignInParamsCredentialAlways(TypedDict):
-    type: Literal["oauth2"]
-    token: str
-
-
-class Oauth2UsersSignInParamsCredential(Oauth2UsersSignInParamsCredentialAlways, total=False):
-    idToken: str
-
-
-class IdTokenUsersSignInParamsCredential(TypedDict):
-    type: Literal["idToken"]
-    idToken: str
-
-
 class UsersSignInParams(TypedDict, total=False):
-    """Signs a user in by a provider, an account, a credential or a pending credential. Makes the user if there is
-    none."""
+    """Signs a user in, and makes the user if there is none."""
     provider: str
     account: str
-    credential: Union[
-        Oauth1UsersSignInParamsCredential, Oauth2UsersSignInParamsCredential, IdTokenUsersSignInParamsCredential
-    ]
+    credential: Union[Oauth1VerifyParamsCredential, Oauth2VerifyParamsCredential, IdTokenVerifyParamsCredential]
     pendingCredential: str
     flowKind: Literal[
         "reverseAuth", "systemToken", "authorizationCode", "deviceCode", "oauth1", "clientCredentials", "jwtBearer",
@@ -1500,33 +1439,11 @@ class UsersSignInResult(UsersSignInResultAlways, total=False):
     credential: Credential
 
 
-class Oauth1UsersLinkParamsCredential(TypedDict):
-    type: Literal["oauth1"]
-    key: str
-    secret: str
-
-
-class Oauth2UsersLinkParamsCredentialAlways(TypedDict):
-    type: Literal["oauth2"]
-    token: str
-
-
-class Oauth2UsersLinkParamsCredential(Oauth2UsersLinkParamsCredentialAlways, total=False):
-    idToken: str
-
-
-class IdTokenUsersLinkParamsCredential(TypedDict):
-    type: Literal["idToken"]
-    idToken: str
-
-
 class UsersLinkParams(TypedDict, total=False):
-    """Links a provider's identity, or a password, to the current user."""
+    """Adds a way to sign in to the current user: the identity of a proof, or a first password."""
     provider: str
     account: str
-    credential: Union[
-        Oauth1UsersLinkParamsCredential, Oauth2UsersLinkParamsCredential, IdTokenUsersLinkParamsCredential
-    ]
+    credential: Union[Oauth1VerifyParamsCredential, Oauth2VerifyParamsCredential, IdTokenVerifyParamsCredential]
     pendingCredential: str
     flowKind: Literal[
         "reverseAuth", "systemToken", "authorizationCode", "deviceCode", "oauth1", "clientCredentials", "jwtBearer",
@@ -1554,54 +1471,13 @@ class UsersLinkParams(TypedDict, total=False):
     user: str
 
 
-class UsersLinkResultAdditionalUserInfoAlways(TypedDict):
-    providerId: str
-    isNewUser: bool
-
-
-class UsersLinkResultAdditionalUserInfo(UsersLinkResultAdditionalUserInfoAlways, total=False):
-    """Further facts about the sign-in."""
-    username: str
-    profile: Dict[str, Any]
-
-
-class UsersLinkResultAlways(TypedDict):
-    user: User
-    additionalUserInfo: UsersLinkResultAdditionalUserInfo
-
-
-class UsersLinkResult(UsersLinkResultAlways, total=False):
-    flow: str
-    credential: Credential
-
-
-class Oauth1UsersReauthenticateParamsCredential(TypedDict):
-    type: Literal["oauth1"]
-    key: str
-    secret: str
-
-
-class Oauth2UsersReauthenticateParamsCredentialAlways(TypedDict):
-    type: Literal["oauth2"]
-    token: str
-
-
-class Oauth2UsersReauthenticateParamsCredential(Oauth2UsersReauthenticateParamsCredentialAlways, total=False):
-    idToken: str
-
-
-class IdTokenUsersReauthenticateParamsCredential(TypedDict):
-    type: Literal["idToken"]
-    idToken: str
+UsersLinkResult = UsersSignInResult
 
 
 class UsersReauthenticateParams(TypedDict, total=False):
-    """Proves that the person is the current user, for changes that need a recent sign-in."""
+    """Proves that the person is the current user, for the changes that need a recent sign-in."""
     provider: str
-    credential: Union[
-        Oauth1UsersReauthenticateParamsCredential, Oauth2UsersReauthenticateParamsCredential,
-        IdTokenUsersReauthenticateParamsCredential
-    ]
+    credential: Union[Oauth1VerifyParamsCredential, Oauth2VerifyParamsCredential, IdTokenVerifyParamsCredential]
     pendingCredential: str
     flowKind: Literal[
         "reverseAuth", "systemToken", "authorizationCode", "deviceCode", "oauth1", "clientCredentials", "jwtBearer",
@@ -1627,25 +1503,7 @@ class UsersReauthenticateParams(TypedDict, total=False):
     password: str
 
 
-class UsersReauthenticateResultAdditionalUserInfoAlways(TypedDict):
-    providerId: str
-    isNewUser: bool
-
-
-class UsersReauthenticateResultAdditionalUserInfo(UsersReauthenticateResultAdditionalUserInfoAlways, total=False):
-    """Further facts about the sign-in."""
-    username: str
-    profile: Dict[str, Any]
-
-
-class UsersReauthenticateResultAlways(TypedDict):
-    user: User
-    additionalUserInfo: UsersReauthenticateResultAdditionalUserInfo
-
-
-class UsersReauthenticateResult(UsersReauthenticateResultAlways, total=False):
-    flow: str
-    credential: Credential
+UsersReauthenticateResult = UsersSignInResult
 
 
 class UsersCreateParamsAlways(TypedDict):
@@ -1654,25 +1512,14 @@ class UsersCreateParamsAlways(TypedDict):
 
 
 class UsersCreateParams(UsersCreateParamsAlways, total=False):
-    """Makes a user with an e-mail address and a password, and signs it in."""
+    """Makes a user with an e-mail address and a password, and signs the user in."""
     displayName: str
     photo: str
 
 
-class UsersCreateResultAdditionalUserInfoAlways(TypedDict):
-    providerId: str
-    isNewUser: bool
-
-
-class UsersCreateResultAdditionalUserInfo(UsersCreateResultAdditionalUserInfoAlways, total=False):
-    """Further facts about the sign-in."""
-    username: str
-    profile: Dict[str, Any]
-
-
 class UsersCreateResult(TypedDict):
     user: User
-    additionalUserInfo: UsersCreateResultAdditionalUserInfo
+    additionalUserInfo: UsersSignInResultAdditionalUserInfo
 
 
 class UsersSignInWithPasswordParams(TypedDict):
@@ -1681,26 +1528,11 @@ class UsersSignInWithPasswordParams(TypedDict):
     password: str
 
 
-class UsersSignInWithPasswordResultAdditionalUserInfoAlways(TypedDict):
-    providerId: str
-    isNewUser: bool
-
-
-class UsersSignInWithPasswordResultAdditionalUserInfo(
-    UsersSignInWithPasswordResultAdditionalUserInfoAlways, total=False
-):
-    """Further facts about the sign-in."""
-    username: str
-    profile: Dict[str, Any]
-
-
-class UsersSignInWithPasswordResult(TypedDict):
-    user: User
-    additionalUserInfo: UsersSignInWithPasswordResultAdditionalUserInfo
+UsersSignInWithPasswordResult = UsersCreateResult
 
 
 class UsersUpdateParams(TypedDict, total=False):
-    """Changes the current user. Another address or password needs a recent sign-in."""
+    """Changes the profile, the e-mail address or the password of the current user."""
     displayName: str
     photo: str
     email: str
@@ -1712,8 +1544,7 @@ class UsersUpdateResult(TypedDict):
     user: User
 
 
-class UsersCurrentParams(TypedDict):
-    """The application's current user. It stays signed in after the process."""
+UsersCurrentParams = ShutdownParams
 
 
 class UsersCurrentResult(TypedDict, total=False):
@@ -1736,7 +1567,7 @@ class UsersListResult(UsersListResultAlways, total=False):
 
 
 class UsersProvidersForEmailParams(TypedDict):
-    """The providers by which the user with this e-mail address signs in."""
+    """The providers by which the user with an e-mail address signs in, to be shown after 17012."""
     email: str
 
 
@@ -1749,35 +1580,30 @@ class UsersUnlinkParamsAlways(TypedDict):
 
 
 class UsersUnlinkParams(UsersUnlinkParamsAlways, total=False):
-    """Unlinks a provider's identity, or the password, from the current user."""
+    """Removes a way to sign in from the current user."""
     evenTheLast: bool
     user: str
 
 
-class UsersUnlinkResult(TypedDict):
-    user: User
+UsersUnlinkResult = UsersUpdateResult
 
 
-class UsersSignOutParams(TypedDict):
-    """Signs the application's current user out. Without one nothing happens."""
+UsersSignOutParams = ShutdownParams
 
 
-class UsersSignOutResult(TypedDict):
-    pass
+UsersSignOutResult = ShutdownResult
 
 
 class UsersDeleteParams(TypedDict, total=False):
-    """Removes the current user from the directory. Needs a recent sign-in. The accounts stay."""
+    """Removes the current user from the directory; the accounts stay."""
     user: str
 
 
-class UsersDeleteResult(TypedDict):
-    pass
+UsersDeleteResult = ShutdownResult
 
 
 class StoreAddKeySlotParams(TypedDict):
-    """Adds a key slot, or replaces the one of the same kind. A passphrase comes from --passphrase-fd or a
-    prompt."""
+    """Adds a way to open the key, in place of one of the same kind; the key stays the same."""
     kind: Literal["keyfile", "passphrase", "secretservice", "command"]
 
 
@@ -1786,12 +1612,11 @@ class StoreAddKeySlotResult(TypedDict):
 
 
 class StoreRemoveKeySlotParams(TypedDict):
-    """Removes a key slot, except the last one. A key file is kept."""
+    """Removes a way to open the key, never the last one."""
     kind: Literal["keyfile", "passphrase", "secretservice", "command", "fd"]
 
 
-class StoreRemoveKeySlotResult(TypedDict):
-    slots: List[str]
+StoreRemoveKeySlotResult = StoreAddKeySlotResult
 
 
 class StoreUnlockParams(TypedDict):
@@ -1813,7 +1638,7 @@ class StoreLockResult(TypedDict):
 
 
 class AuditListParams(TypedDict, total=False):
-    """The credentials that applications received, the newest first. Never contains the credential itself."""
+    """The receivers of credentials, the newest first, never the credential."""
     application: str
     provider: str
     account: str
@@ -1847,7 +1672,7 @@ class PromptAnswerParamsAlways(TypedDict):
 
 
 class PromptAnswerParams(PromptAnswerParamsAlways, total=False):
-    """Answers an open prompt. The same answer again is accepted, a different one is refused."""
+    """Answers an open prompt."""
     account: str
     redirectURL: str
     text: str
@@ -1857,14 +1682,10 @@ class PromptAnswerParams(PromptAnswerParamsAlways, total=False):
     remember: bool
 
 
-class PromptAnswerResult(TypedDict):
-    pass
+PromptAnswerResult = ShutdownResult
 
 
-class PromptListParams(TypedDict, total=False):
-    """The open prompts as they were announced."""
-    limit: int
-    cursor: str
+PromptListParams = ProvidersListParams
 
 
 class PromptListResultAlways(TypedDict):
@@ -1875,17 +1696,14 @@ class PromptListResult(PromptListResultAlways, total=False):
     nextCursor: str
 
 
-class NetworkStatusParams(TypedDict):
-    """Whether this machine is online. Information only: no request is refused because of it."""
+NetworkStatusParams = ShutdownParams
 
 
 class NetworkStatusResult(TypedDict, total=False):
     online: bool
 
 
-class AccountsCheckServerParams(TypedDict):
-    """Connects to the person's own server of an account without sending a request, and returns its certificate."""
-    account: str
+AccountsCheckServerParams = AvatarsGetParams
 
 
 class AccountsCheckServerResultAlways(TypedDict):
@@ -1900,8 +1718,7 @@ class AccountsCheckServerResult(AccountsCheckServerResultAlways, total=False):
     accepted: bool
 
 
-class StoreStatusParams(TypedDict):
-    """The path of the store, the protection of its key, and its sizes."""
+StoreStatusParams = ShutdownParams
 
 
 class StoreStatusResultDatabase(TypedDict):
@@ -1937,8 +1754,7 @@ class StoreStatusResult(StoreStatusResultAlways, total=False):
     database: StoreStatusResultDatabase
 
 
-class StoreCheckParams(TypedDict):
-    """Checks the store: reads all of it and opens every sealed value."""
+StoreCheckParams = ShutdownParams
 
 
 class StoreCheckResultFindingsAlways(TypedDict):
@@ -1982,8 +1798,7 @@ class StoreMoveResult(TypedDict):
     rows: int
 
 
-class StoreRotateKeyParams(TypedDict):
-    """Seals all values with a new key. The key file still opens that key and is not changed."""
+StoreRotateKeyParams = ShutdownParams
 
 
 class StoreRotateKeyResult(TypedDict):
@@ -1997,8 +1812,7 @@ class TestAdvanceClockParams(TypedDict):
     seconds: int
 
 
-class TestAdvanceClockResult(TypedDict):
-    pass
+TestAdvanceClockResult = ShutdownResult
 
 
 PromptOpenedParams = Prompt
@@ -2097,7 +1911,7 @@ class CredentialsRefreshedParamsAlways(TypedDict):
 
 
 class CredentialsRefreshedParams(CredentialsRefreshedParamsAlways, total=False):
-    """A new token replaced the previous one."""
+    """A new token is in the store; credentials.get has it."""
     expiresAt: int
 
 
@@ -2107,7 +1921,8 @@ class CredentialsRefreshFailedParamsAlways(TypedDict):
 
 
 class CredentialsRefreshFailedParams(CredentialsRefreshFailedParamsAlways, total=False):
-    """A credential is no longer refreshed in the background; the next credentials.get tries again."""
+    """The automatic refresh of a credential has ended; the next credentials.get tries a refresh, and begins it
+    again."""
     resource: str
 
 
@@ -2117,7 +1932,7 @@ class NetworkChangedParams(TypedDict):
 
 
 class StoreProgressParams(TypedDict):
-    """The progress of a long operation on the store."""
+    """The progress of store.check, store.backup, store.move or store.rotateKey, at most once for each percent."""
     request: Any
     method: str
     done: int

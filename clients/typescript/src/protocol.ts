@@ -1,5 +1,5 @@
 /**
- * The types of the protocol. `clients/generate-types` writes this file from protocol/openrpc.json. The parameters of
+ * The types of the protocol. `protocol/generate` writes this file from protocol/openrpc.json. The parameters of
  * `accounts.list` are `AccountsListParams`, its result is `AccountsListResult`.
  */
 
@@ -13,9 +13,9 @@ export interface AccountRefusals {
 }
 
 export interface NextStep {
-  /** The step in words, for people. */
+  /** The step in English words, for people. */
   label: string;
-  /** The method that does it. */
+  /** The request of this protocol that does it. */
   method?: string;
   /** Some parameters of the method. */
   params?: Record<string, unknown>;
@@ -32,15 +32,18 @@ export interface Account {
   provider: string;
   /** The user name at the provider. */
   username: string;
-  /** The name to show. */
+  /** The name for people. */
   displayName?: string;
   /** The provider's stable id of the person. */
   subject?: string;
-  /** Not verified. */
+  /** The e-mail address, not verified. */
   email?: string;
-  /** The address of a picture. */
+  /** The address of a picture, for avatars.get. */
   avatar?: string;
-  /** The state last reported by the provider. */
+  /**
+   * The last answer of the provider; refreshRefused: it has refused a refresh without saying that the refresh
+   * token is dead, and a sign-in helps.
+   */
   health: "ok" | "reloginNeeded" | "banned" | "locked" | "refreshRefused";
   /** The time of the first failed refresh since the credential was stored. */
   refreshFailsSince?: number;
@@ -48,11 +51,17 @@ export interface Account {
   signedIn: boolean;
   /** Whether this application prefers it. */
   preferred: boolean;
-  /** The scopes of its newest token, if they are known. */
+  /**
+   * The scopes of its newest token without a resource, if the provider has named them or they were asked for; a
+   * change of them alone is no accounts.changed.
+   */
   scopes?: string[];
-  /** The protected resources that it has credentials for. */
+  /** The names of the protected resources that it has credentials for. */
   resources?: string[];
-  /** Only of accounts.list: the credentials that are not returned, for a service or, without an address, at all. */
+  /**
+   * Only of accounts.list: the credentials that are not returned, for a service or, without an address, at all
+   * because they were refused and cannot be refreshed.
+   */
   refusals?: AccountRefusals[];
   /** Only of accounts.list: the next steps, if the account needs a sign-in or does not work. */
   next?: NextStep[];
@@ -61,21 +70,21 @@ export interface Account {
 }
 
 export interface AuditEntry {
-  /** When. */
+  /** The time. */
   at: number;
-  /** The application, by its own name. */
+  /** The application, as it called itself. */
   application: string;
   /** The method of the request. */
   method: string;
   /** The provider of the accounts. */
   provider?: string;
-  /** The account. */
+  /** The id of the account. */
   account?: string;
   /** The client id of the registration that it was issued to. */
   clientId?: string;
   /** The type of the credential. */
   credential?: string;
-  /** A keyed digest: equal for equal tokens while the store has the same key. */
+  /** A keyed digest of the token: equal for equal tokens while the store has the same key. */
   tokenDigest?: string;
   /** Further values for the application; refreshToken: allows includeRefreshToken. */
   includes?: "refreshToken"[];
@@ -95,9 +104,9 @@ export interface Oauth1Credential {
   type: "oauth1";
   /** The provider's id of the person. */
   id?: string;
-  /** Full name. */
+  /** The full name. */
   name?: string;
-  /** Not verified. */
+  /** The e-mail address, not verified. */
   email?: string;
   /** The address of a picture. */
   avatar?: string;
@@ -113,9 +122,9 @@ export interface Oauth2Credential {
   type: "oauth2";
   /** The provider's id of the person. */
   id?: string;
-  /** Full name. */
+  /** The full name. */
   name?: string;
-  /** Not verified. */
+  /** The e-mail address, not verified. */
   email?: string;
   /** The address of a picture. */
   avatar?: string;
@@ -127,9 +136,12 @@ export interface Oauth2Credential {
   scopes: string[];
   /** The expiry time; missing if unknown. */
   expiresAt?: number;
-  /** OpenID Connect. */
+  /** The id_token of OpenID Connect, which may have ended while the access token is valid. */
   idToken?: string;
-  /** The id_token came with the current access token, or with a former one. */
+  /**
+   * current: the id_token came with this access token; former: it came with an earlier one, because a refresh
+   * has brought no other.
+   */
   idTokenOf?: "current" | "former";
   /** The expiry time of the id_token. */
   idTokenExpiresAt?: number;
@@ -153,7 +165,7 @@ export interface SessionCredential {
 
 export type Credential = Oauth1Credential | Oauth2Credential | SessionCredential;
 
-/** The answer of the provider. */
+/** The words of the provider, cleaned. */
 export interface ErrorDataServerError {
   /** The status of HTTP. */
   status?: number;
@@ -184,11 +196,11 @@ export interface NeededPrompt {
   method?: string;
   /** The option of einlass that answers it in advance. */
   option?: string;
-  /** The time at which the last waiting request gives up. */
+  /** The time at which the last waiting request gives up; for deviceCode, the end of the code. */
   expiresAt?: number;
   /** The offered accounts. */
   accounts?: Account[];
-  /** Any other account of the provider is a valid answer too. */
+  /** true: any other account of the provider is a valid answer too. */
   more?: boolean;
   /** The permissions of the application. */
   permissions?: string[];
@@ -215,7 +227,7 @@ export interface NeededPrompt {
   expects?: "redirectURL" | "pin";
   /** The permissions beyond an existing grant. */
   added?: string[];
-  /** The sign-in allows the application to use the account. */
+  /** true: the sign-in grants the application access to the account. */
   grantsAccess?: boolean;
   /** The origin that gets the password. */
   server?: string;
@@ -237,9 +249,9 @@ export interface NeededPrompt {
   purpose?: "keySlot" | "export" | "import";
   /** The file of the passphrase. */
   path?: string;
-  /** A new passphrase: have it entered twice. */
+  /** true: the passphrase is chosen now, so have it entered twice. */
   new?: boolean;
-  /** The previous entry was wrong. */
+  /** true: the entry before did not fit, or the server refused it. */
   again?: boolean;
   /** The password may be kept for new sessions without the person. */
   mayRemember?: boolean;
@@ -248,11 +260,11 @@ export interface NeededPrompt {
 export interface Identity {
   /** The provider's id of the person. */
   id: string;
-  /** Full name. */
+  /** The full name. */
   name?: string;
-  /** Handle. */
+  /** The user name at the provider. */
   username?: string;
-  /** Not verified. */
+  /** The e-mail address, not verified. */
   email?: string;
   /** The address of a picture. */
   avatar?: string;
@@ -331,7 +343,7 @@ export interface ErrorData {
     | "nullUser";
   /** Whether the same request may succeed later. */
   retryable: boolean;
-  /** A closer word than the reason. */
+  /** The case within a reason. */
   detail?: string;
   /** The next steps, the most useful one first. */
   next: NextStep[];
@@ -343,7 +355,7 @@ export interface ErrorData {
   account?: string;
   /** The flow that has failed. */
   flow?: string;
-  /** The JSON Pointer of a parameter, or a file. */
+  /** The parameter as a JSON Pointer, or the file. */
   path?: string;
   /** invalidParams, invalidHeader: the expected value. */
   expected?: string;
@@ -351,27 +363,30 @@ export interface ErrorData {
   supported?: number[];
   /** unknownMethod: the method of the request. */
   method?: string;
-  /** cancelled: the cause. */
+  /** cancelled: the cause; client means $/cancelRequest, shutdown also exit, a signal and the end of processId. */
   by?: "client" | "authCancel" | "endOfInput" | "shutdown";
-  /** accountStoreFailure: the process that blocks it. */
+  /** accountStoreFailure: the id of the process that keeps the store locked. */
   holder?: number;
-  /** networkFailure: a number of NSURLErrorDomain. */
+  /**
+   * networkFailure: a number of NSURLErrorDomain; -1205: the server refused the client's certificate, -1206: it
+   * demands one.
+   */
   networkCode?: number;
   /** throttled, tooManyRequests: the time to wait. */
   retryAfterSeconds?: number;
-  /** The answer of the provider. */
+  /** The words of the provider, cleaned. */
   serverError?: ErrorDataServerError;
-  /** interactionRequired: the prompts. */
+  /** interactionRequired: the prompts, each with the way to answer it in advance. */
   prompts?: NeededPrompt[];
   /** The outcome of a closed prompt. */
   outcome?: "accepted" | "declined" | "cancelled" | "expired" | "satisfied";
-  /** flowNotSupported: the person of a token whose application is unknown. */
+  /** flowNotSupported with the detail applicationUnknown: the person of the token, as in the result of verify. */
   identity?: Identity;
   /** The address of the other user. */
   email?: string;
   /** The ways to sign in as the other user. */
   providers?: string[];
-  /** The credential for a later users.link. */
+  /** The name of the proven identity, for users.link and users.signIn. */
   pendingCredential?: string;
 }
 
@@ -389,7 +404,7 @@ export interface Grant {
   application: string;
   /** A provider's id, from providers.list. */
   provider: string;
-  /** The decision. */
+  /** The decision of the person. */
   state: "granted" | "denied";
   /** The only accounts that the decision is for; missing for all accounts of the provider. */
   accounts?: string[];
@@ -565,7 +580,7 @@ export interface GrantAccessPrompt {
   resource?: string;
   /** The prompt as a form, which any front end can draw. */
   show: PromptForm;
-  /** The time at which the last waiting request gives up. */
+  /** The time at which the last waiting request gives up; for deviceCode, the end of the code. */
   expiresAt: number;
   /** The permissions of the application. */
   permissions: string[];
@@ -597,11 +612,11 @@ export interface SelectAccountPrompt {
   resource?: string;
   /** The prompt as a form, which any front end can draw. */
   show: PromptForm;
-  /** The time at which the last waiting request gives up. */
+  /** The time at which the last waiting request gives up; for deviceCode, the end of the code. */
   expiresAt: number;
   /** The offered accounts. */
   accounts: Account[];
-  /** Any other account of the provider is a valid answer too. */
+  /** true: any other account of the provider is a valid answer too. */
   more?: boolean;
 }
 
@@ -625,7 +640,7 @@ export interface ConfirmAccountPrompt {
   resource?: string;
   /** The prompt as a form, which any front end can draw. */
   show: PromptForm;
-  /** The time at which the last waiting request gives up. */
+  /** The time at which the last waiting request gives up; for deviceCode, the end of the code. */
   expiresAt: number;
   /** The offered accounts. */
   accounts: Account[];
@@ -651,11 +666,11 @@ export interface ReplaceAccountPrompt {
   resource?: string;
   /** The prompt as a form, which any front end can draw. */
   show: PromptForm;
-  /** The time at which the last waiting request gives up. */
+  /** The time at which the last waiting request gives up; for deviceCode, the end of the code. */
   expiresAt: number;
   /** The offered accounts. */
   accounts: Account[];
-  /** Any other account of the provider is a valid answer too. */
+  /** true: any other account of the provider is a valid answer too. */
   more?: boolean;
 }
 
@@ -679,7 +694,7 @@ export interface OpenURLPrompt {
   resource?: string;
   /** The prompt as a form, which any front end can draw. */
   show: PromptForm;
-  /** The time at which the last waiting request gives up. */
+  /** The time at which the last waiting request gives up; for deviceCode, the end of the code. */
   expiresAt: number;
   /** The page for the person's browser. */
   url: string;
@@ -690,7 +705,7 @@ export interface OpenURLPrompt {
    * redirectURL.
    */
   returningTo?: string;
-  /** The sign-in allows the application to use the account. */
+  /** true: the sign-in grants the application access to the account. */
   grantsAccess?: boolean;
   /** The permissions of the application. */
   permissions?: string[];
@@ -718,7 +733,7 @@ export interface DeviceCodePrompt {
   resource?: string;
   /** The prompt as a form, which any front end can draw. */
   show: PromptForm;
-  /** The time at which the last waiting request gives up. */
+  /** The time at which the last waiting request gives up; for deviceCode, the end of the code. */
   expiresAt: number;
   /** The page for the code. */
   verificationUri: string;
@@ -728,7 +743,7 @@ export interface DeviceCodePrompt {
   userCode: string;
   /** The same with the code in it. */
   verificationUriComplete?: string;
-  /** The sign-in allows the application to use the account. */
+  /** true: the sign-in grants the application access to the account. */
   grantsAccess?: boolean;
   /** The permissions of the application. */
   permissions?: string[];
@@ -756,18 +771,18 @@ export interface EnterVerifierPrompt {
   resource?: string;
   /** The prompt as a form, which any front end can draw. */
   show: PromptForm;
-  /** The time at which the last waiting request gives up. */
+  /** The time at which the last waiting request gives up; for deviceCode, the end of the code. */
   expiresAt: number;
   /** The kind of text to enter. */
   expects: "redirectURL" | "pin";
-  /** The previous entry was wrong. */
+  /** true: the entry before did not fit, or the server refused it. */
   again?: boolean;
   /**
    * The redirect address: the front end intercepts it, or asks the person to paste it, and answers with
    * redirectURL.
    */
   returningTo?: string;
-  /** The sign-in allows the application to use the account. */
+  /** true: the sign-in grants the application access to the account. */
   grantsAccess?: boolean;
   /** The permissions of the application. */
   permissions?: string[];
@@ -795,15 +810,15 @@ export interface EnterPassphrasePrompt {
   resource?: string;
   /** The prompt as a form, which any front end can draw. */
   show: PromptForm;
-  /** The time at which the last waiting request gives up. */
+  /** The time at which the last waiting request gives up; for deviceCode, the end of the code. */
   expiresAt: number;
   /** The purpose of the passphrase. */
   purpose: "keySlot" | "export" | "import";
   /** The file of the passphrase. */
   path?: string;
-  /** A new passphrase: have it entered twice. */
+  /** true: the passphrase is chosen now, so have it entered twice. */
   new?: boolean;
-  /** The previous entry was wrong. */
+  /** true: the entry before did not fit, or the server refused it. */
   again?: boolean;
 }
 
@@ -827,7 +842,7 @@ export interface EnterPasswordPrompt {
   resource?: string;
   /** The prompt as a form, which any front end can draw. */
   show: PromptForm;
-  /** The time at which the last waiting request gives up. */
+  /** The time at which the last waiting request gives up; for deviceCode, the end of the code. */
   expiresAt: number;
   /** The origin that gets the password. */
   server: string;
@@ -835,13 +850,13 @@ export interface EnterPasswordPrompt {
   host: string;
   /** The user name to use; the person enters it when missing. */
   username?: string;
-  /** The previous entry was wrong. */
+  /** true: the entry before did not fit, or the server refused it. */
   again?: boolean;
   /** The password may be kept for new sessions without the person. */
   mayRemember?: boolean;
   /** false: others on the way can read the password. */
   secure?: boolean;
-  /** The sign-in allows the application to use the account. */
+  /** true: the sign-in grants the application access to the account. */
   grantsAccess?: boolean;
   /** The permissions of the application. */
   permissions?: string[];
@@ -869,7 +884,7 @@ export interface TrustCertificatePrompt {
   resource?: string;
   /** The prompt as a form, which any front end can draw. */
   show: PromptForm;
-  /** The time at which the last waiting request gives up. */
+  /** The time at which the last waiting request gives up; for deviceCode, the end of the code. */
   expiresAt: number;
   /** The origin that gets the password. */
   server: string;
@@ -902,7 +917,7 @@ export type Prompt =
 export interface ProviderHosts {
   /** The name, and the port if it has one. */
   host: string;
-  /** The user name to send with the token, if a protocol needs one. */
+  /** The user name to send with the token, if the service needs one; * if it takes any. */
   username?: string;
   /** The form of the token over HTTP: a bearer token, or the password of a user name. */
   scheme: "basic" | "bearer";
@@ -937,15 +952,15 @@ export interface ProviderSetup {
 }
 
 export interface Provider {
-  /** The id that parameters name. */
+  /** The id. */
   id: string;
   /** The name for people. */
   name: string;
-  /** Other ids that parameters may name. */
+  /** Other ids that parameters may name; results name the id. */
   aliases?: string[];
   /** The page of the service for people. */
   homepage?: string;
-  /** In order of preference. */
+  /** The kinds of flow in order of preference. */
   flowKinds:
     | ("reverseAuth"
     | "systemToken"
@@ -958,17 +973,23 @@ export interface Provider {
     | "passwordSession")[];
   /** Whether there is a registration, the caller's or a stored one. */
   configured: boolean;
-  /** The problem with that registration, if it is known without a request. */
+  /**
+   * The fault of the registration, or with the detail selfRegistration the provider's last refusal to register
+   * the application.
+   */
   problem?: Problem;
   /** True for a provider of providers.add; providers.remove removes it. */
   added?: boolean;
   /** The hosts that take its tokens, besides the origins of its own requests. */
   hosts?: ProviderHosts[];
-  /** Short names for lists of scopes; scopes of requests may be such names. */
+  /**
+   * Short names for lists of scopes, which scopes of requests may have; an empty list stands for the usual
+   * scopes.
+   */
   scopeNames?: Record<string, string[]>;
   /** Whether its only account is confirmed instead of selected. */
   oneAccount: boolean;
-  /** No longer in service. */
+  /** Whether it is no longer in service. */
   retired: boolean;
   /** The abilities of the provider. */
   can: ProviderCan;
@@ -996,13 +1017,13 @@ export interface User {
   displayName?: string;
   /** The e-mail address. */
   email?: string;
-  /** Whether a provider has vouched for the e-mail address. */
+  /** Whether a provider of the catalogue has verified the address. */
   emailVerified: boolean;
   /** The address of a picture. */
   photo?: string;
   /** The ways to sign in as the user. */
   identities: UserIdentities[];
-  /** The time of the registration. */
+  /** The time of the first sign-in. */
   createdAt: number;
   /** The time of the last sign-in. */
   lastSignInAt?: number;
@@ -1015,11 +1036,9 @@ export interface ShutdownParams {
 export interface ShutdownResult {
 }
 
-/** A notification: ends einlass like shutdown, without an answer. */
-export interface ExitParams {
-}
+export type ExitParams = ShutdownParams;
 
-/** A notification: the request with this id answers -32800. */
+/** A notification: the request with this id is still answered, with -32800. */
 export interface CancelRequestParams {
   /** The id of a request that is not answered yet. */
   id: unknown;
@@ -1037,7 +1056,7 @@ export interface InitializeParamsClient {
 
 /** The abilities of the front end. */
 export interface InitializeParamsCapabilities {
-  /** The supported kinds of prompt. */
+  /** The kinds of prompt that the front end can show. */
   prompts?: string[];
   /** false: no notifications of changes, for a process that ends at once. */
   changes?: boolean;
@@ -1054,7 +1073,7 @@ export interface InitializeParamsApplications {
   clientSecret?: string;
   /** A private key as PEM text, to sign with or of the certificate. */
   privateKey?: string;
-  /** The client authentication method, if the provider accepts several. */
+  /** The client authentication, if the provider leaves several (RFC 7591, section 2). */
   authentication?:
     | "none"
     | "client_secret_basic"
@@ -1088,27 +1107,27 @@ export interface InitializeParamsApplications {
     | "HS256";
   /** The audience of client assertions, if the server takes only this one. */
   assertionAudience?: "endpoint" | "issuer";
-  /** Leaves out the parameter resource, for providers that refuse it (RFC 8707). */
+  /** omit leaves out the parameter resource, for providers that refuse it (RFC 8707). */
   resourceParameter?: "omit";
 }
 
 /** Introduces the front end. Optional; allowed only as the first request. Never opens the key. */
 export interface InitializeParams {
-  /** The newest supported version; 1. */
+  /** The newest version that the front end speaks; 1. */
   protocolVersion?: number;
   /** The front end. */
   client: InitializeParamsClient;
-  /** End when this process ends. */
+  /** einlass ends when this process ends. */
   processId?: number;
   /** The abilities of the front end. */
   capabilities?: InitializeParamsCapabilities;
-  /** Its own registrations, by provider; never stored. */
+  /** The front end's own registrations, by provider; never stored and never logged. */
   applications?: Record<string, InitializeParamsApplications>;
-  /** The person's language, for the pages of providers: a language tag such as de or pt-BR. */
+  /** The person's language, for the pages of providers: a language tag such as de or pt-BR (RFC 5646). */
   locale?: string;
 }
 
-/** Name and version of this program. */
+/** The name and the version of this program. */
 export interface InitializeResultServer {
   /** The name. */
   name: string;
@@ -1116,7 +1135,7 @@ export interface InitializeResultServer {
   version: string;
 }
 
-/** Methods, notifications, prompts, changes, network. */
+/** The abilities of this process. */
 export interface InitializeResultCapabilities {
   /** The methods of this process. */
   methods: string[];
@@ -1140,9 +1159,9 @@ export interface InitializeResultCapabilities {
   network: boolean;
 }
 
-/** The capabilities of the front end in effect. */
+/** The capabilities of the front end in effect; unknown names and kinds are missing. */
 export interface InitializeResultUnderstood {
-  /** The supported kinds of prompt. */
+  /** The kinds of prompt that the front end can show. */
   prompts: string[];
   /** false: no notifications of changes, for a process that ends at once. */
   changes: boolean;
@@ -1154,23 +1173,26 @@ export interface InitializeResultUnderstood {
 
 /** The limits of the protocol, in bytes and counts. */
 export interface InitializeResultLimits {
-  /** The longest message to einlass in bytes. */
+  /** The longest message to einlass in bytes; a longer one is skipped, and answered with lineTooLong. */
   inboundLineBytes: number;
-  /** The longest message from einlass in bytes. */
+  /**
+   * The longest message from einlass in bytes, except rpc.discover and answers to batches; lists have a
+   * nextCursor.
+   */
   outboundLineBytes: number;
-  /** The depth of nested arrays and objects. */
+  /** The depth of nested arrays and objects; a deeper message is answered with tooDeep. */
   nesting: number;
-  /** The longest id in bytes. */
+  /** The longest id in bytes; a longer one is answered with invalidId. */
   idBytes: number;
-  /** The entries of a batch. */
+  /** The entries of a batch; a longer one is answered with batchTooLarge. */
   batchEntries: number;
-  /** The requests that wait. */
+  /** The requests that wait; another one is overloaded. */
   queuedRequests: number;
-  /** Interactive requests and detached flows at once. */
+  /** Interactive requests and detached flows at once; another one is overloaded. */
   runningFlows: number;
 }
 
-/** Protection and revision, or the problem with the store. */
+/** The protection and the revision of the store, or the problem with it. */
 export interface InitializeResultStore {
   /** As in store.status; missing with a problem. */
   protection?: string;
@@ -1180,7 +1202,7 @@ export interface InitializeResultStore {
   problem?: Problem;
 }
 
-/** The problem with the configuration file. */
+/** The fault of the configuration file, or of a provider file, that cannot be used. */
 export interface InitializeResultConfiguration {
   /** The problem. */
   problem: Problem;
@@ -1198,29 +1220,27 @@ export interface InitializeResultLeftOut {
 export interface InitializeResult {
   /** The version in use from now on. */
   protocolVersion: number;
-  /** Name and version of this program. */
+  /** The name and the version of this program. */
   server: InitializeResultServer;
-  /** Methods, notifications, prompts, changes, network. */
+  /** The abilities of this process. */
   capabilities: InitializeResultCapabilities;
-  /** The capabilities of the front end in effect. */
+  /** The capabilities of the front end in effect; unknown names and kinds are missing. */
   understood: InitializeResultUnderstood;
   /** The limits of the protocol, in bytes and counts. */
   limits: InitializeResultLimits;
-  /** Protection and revision, or the problem with the store. */
+  /** The protection and the revision of the store, or the problem with it. */
   store: InitializeResultStore;
-  /** The problem with the configuration file. */
+  /** The fault of the configuration file, or of a provider file, that cannot be used. */
   configuration?: InitializeResultConfiguration;
-  /** The added providers that cannot be read, if any. */
+  /** The first 50 added providers that cannot be read. */
   leftOut?: InitializeResultLeftOut[];
 }
 
-/** This binary's OpenRPC document. */
-export interface RpcDiscoverParams {
-}
+export type RpcDiscoverParams = ShutdownParams;
 
 export type RpcDiscoverResult = unknown;
 
-/** The providers of the catalogue, with their abilities and setup. */
+/** The built-in providers and the added ones, with their abilities and setup. */
 export interface ProvidersListParams {
   /** The largest number of entries. */
   limit?: number;
@@ -1229,19 +1249,19 @@ export interface ProvidersListParams {
 }
 
 export interface ProvidersListResult {
-  /** Providers. */
+  /** The providers. */
   providers: Provider[];
   /** The cursor of the next page; missing on the last one. */
   nextCursor?: string;
 }
 
-/** Adds a provider, either by its issuer, if it publishes metadata, or by a descriptor. */
+/** Adds a provider that describes itself (OpenID Connect Discovery, RFC 8414), or one by a descriptor. */
 export interface ProvidersAddParams {
-  /** Its https address, exactly as in its metadata. */
+  /** The https address of an OpenID Connect or OAuth issuer, exactly as in its metadata. */
   issuer?: string;
-  /** An object as in the built-in catalogue. */
+  /** A descriptor in the form of the built-in catalogue. */
   descriptor?: unknown;
-  /** With issuer: the id; by default made of its host. */
+  /** With issuer: the id; without it made of the host, and of more if another issuer has that host. */
   id?: string;
   /** With issuer: the name for people. */
   name?: string;
@@ -1250,14 +1270,14 @@ export interface ProvidersAddParams {
 export interface ProvidersAddResult {
   /** A provider's id, from providers.list. */
   provider: string;
-  /** False when a provider with that id was replaced. */
+  /** false: an added provider with that id was replaced. */
   created: boolean;
   /** The members of the issuer's metadata that cannot be read and count as absent, if any. */
   ignored?: string[];
 }
 
 /**
- * Removes an added provider and its stored registration. Its accounts stay, and are unusable until it is added
+ * Removes an added provider and its stored registration; its accounts stay, and serve again when it is added
  * again.
  */
 export interface ProvidersRemoveParams {
@@ -1270,19 +1290,19 @@ export interface ProvidersRemoveResult {
   registration: boolean;
 }
 
-/** Stores the person's own registration at a provider, sealed, for every application without one. */
+/** Stores the person's own registration at a provider, sealed, for each application without one. */
 export interface ProvidersConfigureParams {
   /** A provider's id, from providers.list. */
   provider: string;
   /** Consumer key, application id. */
   clientId?: string;
-  /** Remove the registration; without clientId. */
+  /** true forgets the registration; no part of a registration is allowed then. */
   remove?: boolean;
   /** Consumer secret, application secret. */
   clientSecret?: string;
   /** A private key as PEM text, to sign with or of the certificate. */
   privateKey?: string;
-  /** The client authentication method, if the provider accepts several. */
+  /** The client authentication, if the provider leaves several (RFC 7591, section 2). */
   authentication?:
     | "none"
     | "client_secret_basic"
@@ -1316,7 +1336,7 @@ export interface ProvidersConfigureParams {
     | "HS256";
   /** The audience of client assertions, if the server takes only this one. */
   assertionAudience?: "endpoint" | "issuer";
-  /** Leaves out the parameter resource, for providers that refuse it (RFC 8707). */
+  /** omit leaves out the parameter resource, for providers that refuse it (RFC 8707). */
   resourceParameter?: "omit";
 }
 
@@ -1340,7 +1360,7 @@ export interface AccountsListParams {
 export interface AccountsListResult {
   /** The store's revision; grows with every change. */
   revision: number;
-  /** Accounts. */
+  /** The accounts. */
   accounts: Account[];
   /** The cursor of the next page; missing on the last one. */
   nextCursor?: string;
@@ -1372,13 +1392,13 @@ export interface Oauth2AccountsAddParamsCredential {
   clientId: string;
 }
 
-/** Stores an account with its credential; every secret is sealed. */
+/** Stores an account with a credential that the front end brings; every secret is sealed. */
 export interface AccountsAddParams {
   /** A provider's id, from providers.list. */
   provider: string;
   /** The user name at the provider. */
   username: string;
-  /** The name to show. */
+  /** The name for people. */
   displayName?: string;
   /** The provider's stable id of the person. */
   subject?: string;
@@ -1391,7 +1411,7 @@ export interface AccountsAddParams {
 export interface AccountsAddResult {
   /** An account's id, from accounts.list. */
   account: string;
-  /** False when an account was replaced. */
+  /** false: an account was replaced. */
   created: boolean;
   /** The store's revision; grows with every change. */
   revision: number;
@@ -1412,7 +1432,7 @@ export interface AccountsSignInParams {
   probe?: boolean;
   /** The account to sign in to; the sign-in of another person fails. */
   account?: string;
-  /** The only allowed kind of flow. */
+  /** The only allowed kind of flow; without it the provider's first one whose prompts the front end can show. */
   flowKind?:
     | "reverseAuth"
     | "systemToken"
@@ -1425,9 +1445,9 @@ export interface AccountsSignInParams {
     | "passwordSession";
   /** With the flowKind jwtBearer or tokenExchange: the account with the id_token that is traded. */
   assertionFrom?: string;
-  /** Answer at once; auth.completed reports the outcome. */
+  /** true: answers at once with the flow alone, and auth.completed reports the outcome. */
   detached?: boolean;
-  /** The time limit for the person in seconds; 300. */
+  /** The time limit for the person in seconds. */
   deadlineSeconds?: number;
   /** The requested scopes, instead of the provider's default scopes; or names of scopeNames besides them. */
   scopes?: string[];
@@ -1435,17 +1455,17 @@ export interface AccountsSignInParams {
   customParameters?: Record<string, string>;
   /** The expected person: an address or a name. */
   loginHint?: string;
-  /** login, consent, select_account, none. */
+  /** login, consent, select_account or none, as in OpenID Connect. */
   prompt?: string;
   /** The largest age of the person's sign-in at the provider. */
   maxAgeSeconds?: number;
   /** Requested authentication context classes (acr), preferred first. */
   acrValues?: string;
-  /** The claims request of OpenID Connect Core 5.5. */
+  /** The wanted claims (OpenID Connect Core 1.0, section 5.5). */
   claims?: Record<string, unknown>;
   /**
-   * For passwordSession: the person's own server, as a host name or an address; the settings of settings.get
-   * when missing.
+   * For passwordSession: the person's own server, as a host name or an address; without it and without account,
+   * that of settings.get.
    */
   server?: string;
   /** With server: its port; the provider's usual one when missing. */
@@ -1454,13 +1474,19 @@ export interface AccountsSignInParams {
   secure?: boolean;
   /** For passwordSession: the user name; the person enters it when missing. */
   username?: string;
-  /** For passwordSession: keeps the cookies of the session, if the provider leaves it open; false when missing. */
+  /** For passwordSession: keeps the cookies of the session, if the provider leaves it open. */
   useCookies?: boolean;
-  /** For passwordSession: asks the person about a certificate that is not trusted. */
+  /** For passwordSession: true asks the person about a certificate that is not trusted, by trustCertificate. */
   acceptUntrustedCertificates?: boolean;
-  /** For passwordSession: the public key to accept without a question, sha256// and base64. */
+  /**
+   * For passwordSession: the public key to accept without a question, sha256// and the SHA-256 digest of the
+   * SubjectPublicKeyInfo in base64; refused for plain http.
+   */
   trustedPublicKey?: string;
-  /** For passwordSession: the absolute path of a PEM file with the authorities of this server. */
+  /**
+   * For passwordSession: the absolute path of a PEM file with the authorities of this server; takes the place of
+   * an accepted key.
+   */
   caFile?: string;
 }
 
@@ -1469,11 +1495,14 @@ export interface AccountsSignInResult {
   flow: string;
   /** The account's id; missing when detached. */
   account?: string;
-  /** False when the account existed already; missing when detached. */
+  /** false: the account was there; missing when detached. */
   created?: boolean;
-  /** Whether the provider has verified the person's e-mail address; missing without one. */
+  /** Whether the provider says that it has verified the person's e-mail address; missing without one. */
   emailVerified?: boolean;
-  /** The provider's answer about the person, as it wrote it, of at most 16 KiB. */
+  /**
+   * The provider's answer about the person, or the claims of the id_token, as the provider wrote them; missing
+   * if longer than 16 KiB.
+   */
   profile?: Record<string, unknown>;
   /** The failure of the provider's identity request, if the id_token alone names the person. */
   identityProblem?: Problem;
@@ -1487,7 +1516,7 @@ export interface AccountsSignInResult {
 export interface AccountsUpdateParams {
   /** An account's id, from accounts.list. */
   account: string;
-  /** The name to show. */
+  /** The name for people; an empty one removes it. */
   displayName?: string;
 }
 
@@ -1502,16 +1531,13 @@ export interface AccountsSetPreferredParams {
   provider: string;
   /** The preferred account's id; missing to remove the preference. */
   account?: string;
-  /** The application; the caller when missing. */
+  /** The name of the application; the caller's own when missing. */
   application?: string;
 }
 
-export interface AccountsSetPreferredResult {
-  /** The store's revision; grows with every change. */
-  revision: number;
-}
+export type AccountsSetPreferredResult = AccountsUpdateResult;
 
-/** Explains the choice of account by auth.perform with these parameters. Changes nothing. */
+/** Explains which account auth.perform would use with these parameters; changes nothing. */
 export interface AccountsExplainParams {
   /** A provider's id, from providers.list. */
   provider: string;
@@ -1519,22 +1545,22 @@ export interface AccountsExplainParams {
   account?: string;
   /** Answers confirmAccount in advance. */
   confirm?: boolean;
-  /** Ask for the account always, or only with several accounts and no preferred one. */
+  /** always asks for the account, whenMany only among several without a preferred one. */
   selection?: "always" | "whenMany";
   /** The permissions of the application. */
   permissions?: string[];
   /** The audience of posts. */
   audience?: "onlyMe" | "friends" | "everyone";
-  /** Return the refresh token too. */
+  /** true: the credential has its refresh token too. */
   includeRefreshToken?: boolean;
 }
 
 export interface AccountsExplainResult {
-  /** The rule that selects the account. */
+  /** The rule that selects the account; person: the person is asked; nothing: the request fails. */
   rule: "account" | "confirm" | "onlyAccount" | "preferred" | "person" | "nothing";
   /** Unless the person decides: the account's id. */
   account?: string;
-  /** The prompts for the person. */
+  /** The kinds of the expected prompts. */
   prompts:
     | ("grantAccess"
     | "selectAccount"
@@ -1550,7 +1576,7 @@ export interface AccountsExplainResult {
   error?: Error;
 }
 
-/** Renews the application's credential with the provider, without the person. */
+/** Renews the application's credential at the provider, as far as that goes without the person. */
 export interface AccountsRenewParams {
   /** An account's id, from accounts.list. */
   account: string;
@@ -1559,7 +1585,7 @@ export interface AccountsRenewParams {
 }
 
 export interface AccountsRenewResult {
-  /** rejected: the provider refused; failed: the provider could not be reached, or the person is needed. */
+  /** rejected: the provider refused; failed: the provider could not be asked, or the person is needed. */
   result: "renewed" | "rejected" | "failed";
   /** The error unless renewed; data.next has the next steps. */
   error?: Error;
@@ -1569,11 +1595,11 @@ export interface AccountsRenewResult {
 export interface AccountsSignOutParams {
   /** An account's id, from accounts.list. */
   account: string;
-  /** Whether the credentials are revoked at the provider; true. */
+  /** Whether the credentials are revoked at the provider. */
   revoke?: boolean;
   /**
-   * Remove nothing if the credential can't be revoked, because the registration is missing (1006), the provider
-   * has other addresses (1027) or the credential does not decrypt (1009); false.
+   * true: nothing is forgotten if a credential cannot be revoked from here, because the registration is missing
+   * (1006), the provider has other addresses (1027) or the credential does not decrypt (1009).
    */
   requireRevocation?: boolean;
 }
@@ -1606,65 +1632,36 @@ export interface AccountsRemoveParams {
   /** An account's id, from accounts.list. */
   account: string;
   /**
-   * Remove nothing if the credential can't be revoked, because the registration is missing (1006), the provider
-   * has other addresses (1027) or the credential does not decrypt (1009); false.
+   * true: nothing is forgotten if a credential cannot be revoked from here, because the registration is missing
+   * (1006), the provider has other addresses (1027) or the credential does not decrypt (1009).
    */
   requireRevocation?: boolean;
 }
 
-export interface AccountsRemoveResultNotRevoked {
-  /** A credential. */
-  what: string;
-  /** The reason why it stays valid at the provider. */
-  reason: string;
-  /** The next step, if there is one. */
-  next?: NextStep[];
-}
+export type AccountsRemoveResult = AccountsSignOutResult;
 
-export interface AccountsRemoveResult {
-  /**
-   * The revoked credentials: system, or application and a client id; then refreshToken or accessToken if each is
-   * revoked by itself.
-   */
-  revoked: string[];
-  /** The credentials that stay valid at the provider. */
-  notRevoked: AccountsRemoveResultNotRevoked[];
-  /** The page that signs the browser out at the provider, if the front end opens it. */
-  endSessionURL?: string;
-  /** The store's revision; grows with every change. */
-  revision: number;
-}
-
-/**
- * Writes all accounts with their credentials, registrations and added providers to a file encrypted with a
- * passphrase. The passphrase comes from --file-passphrase-fd, --passphrase-fd or a prompt.
- */
+/** Writes all accounts with their credentials to a file that only a passphrase opens. */
 export interface AccountsExportParams {
-  /** Absolute; the file gets mode 0600. */
+  /** The absolute path of the new file. */
   path: string;
   /** Overwrite an existing file of this user. */
   replace?: boolean;
-  /** Take a passphrase of fewer than twelve characters too. */
-  weak?: boolean;
 }
 
 export interface AccountsExportResult {
-  /** The file. */
+  /** The path of the file. */
   path: string;
   /** The number of accounts in the file. */
   accounts: number;
   /** The number of users in the file. */
   users: number;
-  /** Its size. */
+  /** The size of the file in bytes. */
   bytes: number;
 }
 
-/**
- * Adds the accounts of a file written by accounts.export. The passphrase comes from --file-passphrase-fd,
- * --passphrase-fd or a prompt.
- */
+/** Adds the content of a file of accounts.export. */
 export interface AccountsImportParams {
-  /** Absolute. */
+  /** The absolute path of a file of accounts.export. */
   path: string;
   /** Overwrite existing accounts. */
   replace?: boolean;
@@ -1696,7 +1693,7 @@ export interface AccountsImportResult {
   accounts: AccountsImportResultAccounts[];
   /** The providers that were added from the file, because the catalogue lacks them. */
   providers: string[];
-  /** The providers with a registration that was stored. */
+  /** The providers with a registration from the file. */
   registrations: string[];
   /** The number of new users. */
   users: number;
@@ -1706,30 +1703,24 @@ export interface AccountsImportResult {
   usersRefused: number;
 }
 
-/** The access decisions for each application and provider. */
-export interface AccessListParams {
-  /** The largest number of entries. */
-  limit?: number;
-  /** The start of the page: nextCursor of the previous page. */
-  cursor?: string;
-}
+export type AccessListParams = ProvidersListParams;
 
 export interface AccessListResult {
-  /** Grants. */
+  /** The grants. */
   grants: Grant[];
   /** The cursor of the next page; missing on the last one. */
   nextCursor?: string;
 }
 
-/** Grants or denies an application the use of a provider's accounts. */
+/** Grants or denies an application the accounts of a provider, or some of them. */
 export interface AccessSetParams {
   /** A provider's id, from providers.list. */
   provider: string;
-  /** The decision. */
+  /** The decision of the person. */
   state: "granted" | "denied";
-  /** The application; the caller when missing. */
+  /** The name of the application; the caller's own when missing. */
   application?: string;
-  /** The only accounts of the decision, by their ids; all accounts of the provider when missing. */
+  /** With granted: the ids of the only accounts of the decision; all accounts of the provider when missing. */
   accounts?: string[];
   /** The permissions of the application. */
   permissions?: string[];
@@ -1739,23 +1730,17 @@ export interface AccessSetParams {
   includes?: "refreshToken"[];
 }
 
-export interface AccessSetResult {
-  /** The store's revision; grows with every change. */
-  revision: number;
-}
+export type AccessSetResult = AccountsUpdateResult;
 
 /** Removes an access decision, so that the next request asks again. */
 export interface AccessResetParams {
   /** A provider's id, from providers.list. */
   provider: string;
-  /** The application; the caller when missing. */
+  /** The name of the application; the caller's own when missing. */
   application?: string;
 }
 
-export interface AccessResetResult {
-  /** The store's revision; grows with every change. */
-  revision: number;
-}
+export type AccessResetResult = AccountsUpdateResult;
 
 /** Asks for access and for the account, then gets a credential for the application. */
 export interface AuthPerformParams {
@@ -1765,15 +1750,15 @@ export interface AuthPerformParams {
   account?: string;
   /** Answers confirmAccount in advance. */
   confirm?: boolean;
-  /** Ask for the account always, or only with several accounts and no preferred one. */
+  /** always asks for the account, whenMany only among several without a preferred one. */
   selection?: "always" | "whenMany";
   /** The permissions of the application. */
   permissions?: string[];
   /** The audience of posts. */
   audience?: "onlyMe" | "friends" | "everyone";
-  /** Return the refresh token too. */
+  /** true: the credential has its refresh token too. */
   includeRefreshToken?: boolean;
-  /** The only allowed kind of flow. */
+  /** The only allowed kind of flow; without it the provider's first one whose prompts the front end can show. */
   flowKind?:
     | "reverseAuth"
     | "systemToken"
@@ -1784,20 +1769,20 @@ export interface AuthPerformParams {
     | "jwtBearer"
     | "tokenExchange"
     | "passwordSession";
-  /** ifNeeded: the person signs in if no account works. */
+  /** ifNeeded: the person signs in if there is no account, or if the account needs it. */
   signIn?: "never" | "ifNeeded";
-  /** none: only choose an account. */
+  /** none: the request ends with the choice of the account. */
   credential?: "fetch" | "none";
-  /** never: no prompt, 1010 instead. */
+  /** never: 1010 in place of a prompt. */
   interactive?: "auto" | "never";
   /**
-   * The time in seconds for which the credential must stay valid; 60, or as in the descriptor. A credential that
-   * cannot be renewed is returned until its expiry.
+   * The time in seconds for which the credential must stay valid; without it 60, or as in the provider's
+   * descriptor, and a credential that cannot be renewed serves to its end.
    */
   minValiditySeconds?: number;
-  /** Answer at once; auth.completed reports the outcome. */
+  /** true: answers at once with the flow alone, and auth.completed reports the outcome. */
   detached?: boolean;
-  /** The time limit for the person in seconds; 300. */
+  /** The time limit for the person in seconds. */
   deadlineSeconds?: number;
   /** The requested scopes, instead of the provider's default scopes; or names of scopeNames besides them. */
   scopes?: string[];
@@ -1805,17 +1790,17 @@ export interface AuthPerformParams {
   customParameters?: Record<string, string>;
   /** The expected person: an address or a name. */
   loginHint?: string;
-  /** login, consent, select_account, none. */
+  /** login, consent, select_account or none, as in OpenID Connect. */
   prompt?: string;
   /** The largest age of the person's sign-in at the provider. */
   maxAgeSeconds?: number;
   /** Requested authentication context classes (acr), preferred first. */
   acrValues?: string;
-  /** The claims request of OpenID Connect Core 5.5. */
+  /** The wanted claims (OpenID Connect Core 1.0, section 5.5). */
   claims?: Record<string, unknown>;
   /**
-   * For passwordSession: the person's own server, as a host name or an address; the settings of settings.get
-   * when missing.
+   * For passwordSession: the person's own server, as a host name or an address; without it and without account,
+   * that of settings.get.
    */
   server?: string;
   /** With server: its port; the provider's usual one when missing. */
@@ -1824,13 +1809,19 @@ export interface AuthPerformParams {
   secure?: boolean;
   /** For passwordSession: the user name; the person enters it when missing. */
   username?: string;
-  /** For passwordSession: keeps the cookies of the session, if the provider leaves it open; false when missing. */
+  /** For passwordSession: keeps the cookies of the session, if the provider leaves it open. */
   useCookies?: boolean;
-  /** For passwordSession: asks the person about a certificate that is not trusted. */
+  /** For passwordSession: true asks the person about a certificate that is not trusted, by trustCertificate. */
   acceptUntrustedCertificates?: boolean;
-  /** For passwordSession: the public key to accept without a question, sha256// and base64. */
+  /**
+   * For passwordSession: the public key to accept without a question, sha256// and the SHA-256 digest of the
+   * SubjectPublicKeyInfo in base64; refused for plain http.
+   */
   trustedPublicKey?: string;
-  /** For passwordSession: the absolute path of a PEM file with the authorities of this server. */
+  /**
+   * For passwordSession: the absolute path of a PEM file with the authorities of this server; takes the place of
+   * an accepted key.
+   */
   caFile?: string;
 }
 
@@ -1845,13 +1836,7 @@ export interface AuthPerformResult {
   credential?: Credential;
 }
 
-/** The flows that run now, oldest first. */
-export interface AuthListParams {
-  /** The largest number of entries. */
-  limit?: number;
-  /** The start of the page: nextCursor of the previous page. */
-  cursor?: string;
-}
+export type AuthListParams = ProvidersListParams;
 
 export interface AuthListResultFlows {
   /** The flow's id. */
@@ -1894,35 +1879,34 @@ export interface AuthListResultFlows {
 }
 
 export interface AuthListResult {
-  /** Flows. */
+  /** The flows. */
   flows: AuthListResultFlows[];
   /** The cursor of the next page; missing on the last one. */
   nextCursor?: string;
 }
 
-/** Ends a running flow. Its request answers -32800, or auth.completed reports that. */
+/** Cancels a flow; its request answers -32800, or auth.completed has this error. */
 export interface AuthCancelParams {
   /** The flow's id. */
   flow: string;
 }
 
-export interface AuthCancelResult {
-}
+export type AuthCancelResult = ShutdownResult;
 
-/** The application's credential: the stored one while it is valid, else a new one. Shows no prompt. */
+/** A credential of an account for the application: the stored one while it is valid, else a new one. */
 export interface CredentialsGetParams {
   /** An account's id, from accounts.list. */
   account: string;
   /**
-   * The time in seconds for which the credential must stay valid; 60, or as in the descriptor. A credential that
-   * cannot be renewed is returned until its expiry.
+   * The time in seconds for which the credential must stay valid; without it 60, or as in the provider's
+   * descriptor, and a credential that cannot be renewed serves to its end.
    */
   minValiditySeconds?: number;
-  /** Refresh even if the stored credential is valid. */
+  /** true: a new token in any case. */
   forceRefresh?: boolean;
-  /** The id_token must have that validity too. */
+  /** true: the id_token must stay valid for that time too; otherwise it may end before the access token. */
   idToken?: boolean;
-  /** The scopes that the credential must have, or names of scopeNames. */
+  /** The scopes that the token must have, or names of the provider's scopeNames. */
   scopes?: string[];
   /** The protected resource of the credential, by its name in the result of accounts.signIn. */
   resource?: string;
@@ -1935,7 +1919,7 @@ export interface CredentialsGetResult {
   credential: Credential;
 }
 
-/** Reports that a service refused the credential. The next get returns a new one, if there is a way to get one. */
+/** Reports that a service has refused the credential (401). */
 export interface CredentialsRejectParams {
   /** An account's id, from accounts.list. */
   account: string;
@@ -1947,16 +1931,15 @@ export interface CredentialsRejectParams {
   onlyRenewable?: boolean;
 }
 
-export interface CredentialsRejectResult {
-}
+export type CredentialsRejectResult = ShutdownResult;
 
-/** Makes the Authorization header of a request with the application's credential. */
+/** Makes the value of an Authorization header: an OAuth 1.0a signature, Bearer or DPoP. */
 export interface CredentialsSignParams {
   /** An account's id, from accounts.list. */
   account: string;
   /** The protected resource of the credential, by its name in the result of accounts.signIn. */
   resource?: string;
-  /** HTTP method. */
+  /** The method of the request. */
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** The address of the request. */
   url: string;
@@ -1967,16 +1950,13 @@ export interface CredentialsSignParams {
 }
 
 export interface CredentialsSignResult {
-  /** The header's value. */
+  /** The value of the Authorization header. */
   authorization: string;
-  /** The value of the DPoP header, which must be sent with it. */
+  /** The value of the DPoP header to send too, if the token is bound to a key. */
   dpop?: string;
 }
 
-/**
- * The picture of an account as a file beside the store, fetched anew once a day. Sends no credential; needs
- * access.
- */
+/** The picture of an account as a file beside the store. */
 export interface AvatarsGetParams {
   /** An account's id, from accounts.list. */
   account: string;
@@ -1993,11 +1973,17 @@ export interface AvatarsGetResult {
 
 /** Finds the account whose token an address or a provider takes. Changes nothing. */
 export interface ServicesResolveParams {
-  /** An https address, or a host name with a port if it is not the usual one. */
+  /**
+   * An https address, or a host alone, with its port if that is not the usual one:
+   * https://git.example.com/group/app.git, imap.example.com or 127.0.0.1:5000.
+   */
   address?: string;
   /** Instead of an address: a provider's id. */
   provider?: string;
-  /** The account's user name or id; the service's account when missing. */
+  /**
+   * The user name or id of the account, or what only one account has: the user name in other letter case, or the
+   * e-mail address; without it the account of the service, of the folder, or the usual one of the application.
+   */
   account?: string;
   /** The absolute path of the folder in which the program works, without symbolic links. */
   folder?: string;
@@ -2006,21 +1992,21 @@ export interface ServicesResolveParams {
 export interface ServicesResolveResult {
   /** The provider's id. */
   provider: string;
-  /** The address of the configured service; missing for a host of the provider. */
+  /** The address of the service in the configuration that decided; missing for a host of the provider. */
   service?: string;
   /** The protected resource to name in credentials.get, if the account has a credential for it. */
   resource?: string;
-  /** The user name to send with the token, if a protocol needs one. */
+  /** The user name to send with the token, if the service needs one; * if it takes any. */
   username?: string;
   /** The form of the token over HTTP: a bearer token, or the password of a user name. */
   scheme: "basic" | "bearer";
-  /** The scopes that the token must have. */
+  /** The scopes that the token must have, for credentials.get. */
   scopes?: string[];
-  /** The rule that selects the account. */
+  /** The rule that selects the account, as in accounts.explain. */
   rule: "account" | "confirm" | "onlyAccount" | "preferred" | "person" | "nothing";
   /** The account's id; missing if the person decides. */
   account?: string;
-  /** The expected error without a prompt. */
+  /** The error of a request without prompts. */
   error?: Error;
 }
 
@@ -2046,11 +2032,11 @@ export interface IdTokenVerifyParamsCredential {
   idToken: string;
 }
 
-/** The expected values. */
+/** The conditions: valid is true only if each of them holds. */
 export interface VerifyParamsExpect {
   /** The provider's id of the person. */
   id?: string;
-  /** The application; the caller's own. */
+  /** The client id of the application; the caller's own when missing. */
   clientId?: string;
   /** The expected scopes. */
   scopes?: string[];
@@ -2058,20 +2044,20 @@ export interface VerifyParamsExpect {
   nonce?: string;
 }
 
-/** Asks the provider for the validity, the application and the person of a credential. */
+/** Checks a credential at the provider: its validity, its application and its person. */
 export interface VerifyParams {
   /** A provider's id, from providers.list. */
   provider: string;
   /** The credential to check. */
   credential?: Oauth1VerifyParamsCredential | Oauth2VerifyParamsCredential | IdTokenVerifyParamsCredential;
-  /** Or: the stored credential of this account. */
+  /** Instead of credential: the stored credential of this account. */
   account?: string;
-  /** The expected values. */
+  /** The conditions: valid is true only if each of them holds. */
   expect?: VerifyParamsExpect;
 }
 
 export interface VerifyResultChecks {
-  /** active, application, expiry, … */
+  /** The name of the check: active, application, expiry and others. */
   check: string;
   /** Whether the check passed. */
   ok: boolean;
@@ -2084,7 +2070,7 @@ export interface VerifyResult {
   valid: boolean;
   /** The person of the credential. */
   identity?: Identity;
-  /** The application it was issued to. */
+  /** The client id of the registration that it was issued to. */
   clientId?: string;
   /** The scopes of the token. */
   scopes?: string[];
@@ -2094,11 +2080,7 @@ export interface VerifyResult {
   checks: VerifyResultChecks[];
 }
 
-/** The settings of the application's last sign-in at a server of one's own. Never a secret. */
-export interface SettingsGetParams {
-  /** A provider's id, from providers.list. */
-  provider: string;
-}
+export type SettingsGetParams = ProvidersRemoveParams;
 
 /** The last settings; missing before the first sign-in. */
 export interface SettingsGetResultSettings {
@@ -2123,45 +2105,17 @@ export interface SettingsGetResult {
   settings?: SettingsGetResultSettings;
 }
 
-export interface Oauth1UsersSignInParamsCredential {
-  type: "oauth1";
-  /** The token. */
-  key: string;
-  /** The token's secret. */
-  secret: string;
-}
-
-export interface Oauth2UsersSignInParamsCredential {
-  type: "oauth2";
-  /** The access token. */
-  token: string;
-  /** The id_token that came with it. */
-  idToken?: string;
-}
-
-export interface IdTokenUsersSignInParamsCredential {
-  type: "idToken";
-  /** An id_token, checked with its issuer's keys. */
-  idToken: string;
-}
-
-/**
- * Signs a user in by a provider, an account, a credential or a pending credential. Makes the user if there is
- * none.
- */
+/** Signs a user in, and makes the user if there is none. */
 export interface UsersSignInParams {
   /** Signs in at this provider first; with credential: the provider that issued it. */
   provider?: string;
   /** Instead: an account that the application has access to. */
   account?: string;
   /** The credential to check. */
-  credential?:
-    | Oauth1UsersSignInParamsCredential
-    | Oauth2UsersSignInParamsCredential
-    | IdTokenUsersSignInParamsCredential;
+  credential?: Oauth1VerifyParamsCredential | Oauth2VerifyParamsCredential | IdTokenVerifyParamsCredential;
   /** Instead: the pending credential of an earlier error. */
   pendingCredential?: string;
-  /** The only allowed kind of flow. */
+  /** The only allowed kind of flow; without it the provider's first one whose prompts the front end can show. */
   flowKind?:
     | "reverseAuth"
     | "systemToken"
@@ -2172,7 +2126,7 @@ export interface UsersSignInParams {
     | "jwtBearer"
     | "tokenExchange"
     | "passwordSession";
-  /** The time limit for the person in seconds; 300. */
+  /** The time limit for the person in seconds. */
   deadlineSeconds?: number;
   /** The requested scopes, instead of the provider's default scopes; or names of scopeNames besides them. */
   scopes?: string[];
@@ -2180,17 +2134,17 @@ export interface UsersSignInParams {
   customParameters?: Record<string, string>;
   /** The expected person: an address or a name. */
   loginHint?: string;
-  /** login, consent, select_account, none. */
+  /** login, consent, select_account or none, as in OpenID Connect. */
   prompt?: string;
   /** The largest age of the person's sign-in at the provider. */
   maxAgeSeconds?: number;
   /** Requested authentication context classes (acr), preferred first. */
   acrValues?: string;
-  /** The claims request of OpenID Connect Core 5.5. */
+  /** The wanted claims (OpenID Connect Core 1.0, section 5.5). */
   claims?: Record<string, unknown>;
   /**
-   * For passwordSession: the person's own server, as a host name or an address; the settings of settings.get
-   * when missing.
+   * For passwordSession: the person's own server, as a host name or an address; without it and without account,
+   * that of settings.get.
    */
   server?: string;
   /** With server: its port; the provider's usual one when missing. */
@@ -2199,15 +2153,24 @@ export interface UsersSignInParams {
   secure?: boolean;
   /** For passwordSession: the user name; the person enters it when missing. */
   username?: string;
-  /** For passwordSession: keeps the cookies of the session, if the provider leaves it open; false when missing. */
+  /** For passwordSession: keeps the cookies of the session, if the provider leaves it open. */
   useCookies?: boolean;
-  /** For passwordSession: asks the person about a certificate that is not trusted. */
+  /** For passwordSession: true asks the person about a certificate that is not trusted, by trustCertificate. */
   acceptUntrustedCertificates?: boolean;
-  /** For passwordSession: the public key to accept without a question, sha256// and base64. */
+  /**
+   * For passwordSession: the public key to accept without a question, sha256// and the SHA-256 digest of the
+   * SubjectPublicKeyInfo in base64; refused for plain http.
+   */
   trustedPublicKey?: string;
-  /** For passwordSession: the absolute path of a PEM file with the authorities of this server. */
+  /**
+   * For passwordSession: the absolute path of a PEM file with the authorities of this server; takes the place of
+   * an accepted key.
+   */
   caFile?: string;
-  /** Whether to return the application's credential of the account too; needs granted access. */
+  /**
+   * With an account or a sign-in: true adds the application's credential of the account to the result; needs
+   * granted access, and is in the audit trail.
+   */
   includeCredential?: boolean;
 }
 
@@ -2230,43 +2193,24 @@ export interface UsersSignInResult {
   additionalUserInfo: UsersSignInResultAdditionalUserInfo;
   /** After a sign-in at a provider: the flow's id. */
   flow?: string;
-  /** With includeCredential: the application's credential of the account. */
+  /**
+   * With includeCredential: the application's credential of the account; if it cannot be had, the request fails,
+   * and the proof counts nevertheless.
+   */
   credential?: Credential;
 }
 
-export interface Oauth1UsersLinkParamsCredential {
-  type: "oauth1";
-  /** The token. */
-  key: string;
-  /** The token's secret. */
-  secret: string;
-}
-
-export interface Oauth2UsersLinkParamsCredential {
-  type: "oauth2";
-  /** The access token. */
-  token: string;
-  /** The id_token that came with it. */
-  idToken?: string;
-}
-
-export interface IdTokenUsersLinkParamsCredential {
-  type: "idToken";
-  /** An id_token, checked with its issuer's keys. */
-  idToken: string;
-}
-
-/** Links a provider's identity, or a password, to the current user. */
+/** Adds a way to sign in to the current user: the identity of a proof, or a first password. */
 export interface UsersLinkParams {
   /** Signs in at this provider first; with credential: the provider that issued it. */
   provider?: string;
   /** Instead: an account that the application has access to. */
   account?: string;
   /** The credential to check. */
-  credential?: Oauth1UsersLinkParamsCredential | Oauth2UsersLinkParamsCredential | IdTokenUsersLinkParamsCredential;
+  credential?: Oauth1VerifyParamsCredential | Oauth2VerifyParamsCredential | IdTokenVerifyParamsCredential;
   /** Instead: the pending credential of an earlier error. */
   pendingCredential?: string;
-  /** The only allowed kind of flow. */
+  /** The only allowed kind of flow; without it the provider's first one whose prompts the front end can show. */
   flowKind?:
     | "reverseAuth"
     | "systemToken"
@@ -2277,7 +2221,7 @@ export interface UsersLinkParams {
     | "jwtBearer"
     | "tokenExchange"
     | "passwordSession";
-  /** The time limit for the person in seconds; 300. */
+  /** The time limit for the person in seconds. */
   deadlineSeconds?: number;
   /** The requested scopes, instead of the provider's default scopes; or names of scopeNames besides them. */
   scopes?: string[];
@@ -2285,17 +2229,17 @@ export interface UsersLinkParams {
   customParameters?: Record<string, string>;
   /** The expected person: an address or a name. */
   loginHint?: string;
-  /** login, consent, select_account, none. */
+  /** login, consent, select_account or none, as in OpenID Connect. */
   prompt?: string;
   /** The largest age of the person's sign-in at the provider. */
   maxAgeSeconds?: number;
   /** Requested authentication context classes (acr), preferred first. */
   acrValues?: string;
-  /** The claims request of OpenID Connect Core 5.5. */
+  /** The wanted claims (OpenID Connect Core 1.0, section 5.5). */
   claims?: Record<string, unknown>;
   /**
-   * For passwordSession: the person's own server, as a host name or an address; the settings of settings.get
-   * when missing.
+   * For passwordSession: the person's own server, as a host name or an address; without it and without account,
+   * that of settings.get.
    */
   server?: string;
   /** With server: its port; the provider's usual one when missing. */
@@ -2304,81 +2248,44 @@ export interface UsersLinkParams {
   secure?: boolean;
   /** For passwordSession: the user name; the person enters it when missing. */
   username?: string;
-  /** For passwordSession: keeps the cookies of the session, if the provider leaves it open; false when missing. */
+  /** For passwordSession: keeps the cookies of the session, if the provider leaves it open. */
   useCookies?: boolean;
-  /** For passwordSession: asks the person about a certificate that is not trusted. */
+  /** For passwordSession: true asks the person about a certificate that is not trusted, by trustCertificate. */
   acceptUntrustedCertificates?: boolean;
-  /** For passwordSession: the public key to accept without a question, sha256// and base64. */
+  /**
+   * For passwordSession: the public key to accept without a question, sha256// and the SHA-256 digest of the
+   * SubjectPublicKeyInfo in base64; refused for plain http.
+   */
   trustedPublicKey?: string;
-  /** For passwordSession: the absolute path of a PEM file with the authorities of this server. */
+  /**
+   * For passwordSession: the absolute path of a PEM file with the authorities of this server; takes the place of
+   * an accepted key.
+   */
   caFile?: string;
-  /** Whether to return the application's credential of the account too; needs granted access. */
+  /**
+   * With an account or a sign-in: true adds the application's credential of the account to the result; needs
+   * granted access, and is in the audit trail.
+   */
   includeCredential?: boolean;
-  /** With password: its address; the user's when missing. */
+  /** With password: the address that goes with it; the user's when missing. */
   email?: string;
-  /** Instead: the user's password. */
+  /** Instead of a proof: the user's password, of at least six characters. */
   password?: string;
-  /** The user, for the person who manages all users; the current user when missing. */
+  /** A user other than the current one, for the person who manages all users; no sign-in is needed then. */
   user?: string;
 }
 
-/** Further facts about the sign-in. */
-export interface UsersLinkResultAdditionalUserInfo {
-  /** The provider of the sign-in, or password. */
-  providerId: string;
-  /** The person's user name at the provider. */
-  username?: string;
-  /** Whether the user was made by this request. */
-  isNewUser: boolean;
-  /** The provider's answer about the person, if it was asked now. */
-  profile?: Record<string, unknown>;
-}
+export type UsersLinkResult = UsersSignInResult;
 
-export interface UsersLinkResult {
-  /** The user. */
-  user: User;
-  /** Further facts about the sign-in. */
-  additionalUserInfo: UsersLinkResultAdditionalUserInfo;
-  /** After a sign-in at a provider: the flow's id. */
-  flow?: string;
-  /** With includeCredential: the application's credential of the account. */
-  credential?: Credential;
-}
-
-export interface Oauth1UsersReauthenticateParamsCredential {
-  type: "oauth1";
-  /** The token. */
-  key: string;
-  /** The token's secret. */
-  secret: string;
-}
-
-export interface Oauth2UsersReauthenticateParamsCredential {
-  type: "oauth2";
-  /** The access token. */
-  token: string;
-  /** The id_token that came with it. */
-  idToken?: string;
-}
-
-export interface IdTokenUsersReauthenticateParamsCredential {
-  type: "idToken";
-  /** An id_token, checked with its issuer's keys. */
-  idToken: string;
-}
-
-/** Proves that the person is the current user, for changes that need a recent sign-in. */
+/** Proves that the person is the current user, for the changes that need a recent sign-in. */
 export interface UsersReauthenticateParams {
   /** Signs in at this provider first; with credential: the provider that issued it. */
   provider?: string;
   /** The credential to check. */
-  credential?:
-    | Oauth1UsersReauthenticateParamsCredential
-    | Oauth2UsersReauthenticateParamsCredential
-    | IdTokenUsersReauthenticateParamsCredential;
+  credential?: Oauth1VerifyParamsCredential | Oauth2VerifyParamsCredential | IdTokenVerifyParamsCredential;
   /** Instead: the pending credential of an earlier error. */
   pendingCredential?: string;
-  /** The only allowed kind of flow. */
+  /** The only allowed kind of flow; without it the provider's first one whose prompts the front end can show. */
   flowKind?:
     | "reverseAuth"
     | "systemToken"
@@ -2389,7 +2296,7 @@ export interface UsersReauthenticateParams {
     | "jwtBearer"
     | "tokenExchange"
     | "passwordSession";
-  /** The time limit for the person in seconds; 300. */
+  /** The time limit for the person in seconds. */
   deadlineSeconds?: number;
   /** The requested scopes, instead of the provider's default scopes; or names of scopeNames besides them. */
   scopes?: string[];
@@ -2397,17 +2304,17 @@ export interface UsersReauthenticateParams {
   customParameters?: Record<string, string>;
   /** The expected person: an address or a name. */
   loginHint?: string;
-  /** login, consent, select_account, none. */
+  /** login, consent, select_account or none, as in OpenID Connect. */
   prompt?: string;
   /** The largest age of the person's sign-in at the provider. */
   maxAgeSeconds?: number;
   /** Requested authentication context classes (acr), preferred first. */
   acrValues?: string;
-  /** The claims request of OpenID Connect Core 5.5. */
+  /** The wanted claims (OpenID Connect Core 1.0, section 5.5). */
   claims?: Record<string, unknown>;
   /**
-   * For passwordSession: the person's own server, as a host name or an address; the settings of settings.get
-   * when missing.
+   * For passwordSession: the person's own server, as a host name or an address; without it and without account,
+   * that of settings.get.
    */
   server?: string;
   /** With server: its port; the provider's usual one when missing. */
@@ -2416,44 +2323,32 @@ export interface UsersReauthenticateParams {
   secure?: boolean;
   /** For passwordSession: the user name; the person enters it when missing. */
   username?: string;
-  /** For passwordSession: keeps the cookies of the session, if the provider leaves it open; false when missing. */
+  /** For passwordSession: keeps the cookies of the session, if the provider leaves it open. */
   useCookies?: boolean;
-  /** For passwordSession: asks the person about a certificate that is not trusted. */
+  /** For passwordSession: true asks the person about a certificate that is not trusted, by trustCertificate. */
   acceptUntrustedCertificates?: boolean;
-  /** For passwordSession: the public key to accept without a question, sha256// and base64. */
+  /**
+   * For passwordSession: the public key to accept without a question, sha256// and the SHA-256 digest of the
+   * SubjectPublicKeyInfo in base64; refused for plain http.
+   */
   trustedPublicKey?: string;
-  /** For passwordSession: the absolute path of a PEM file with the authorities of this server. */
+  /**
+   * For passwordSession: the absolute path of a PEM file with the authorities of this server; takes the place of
+   * an accepted key.
+   */
   caFile?: string;
-  /** Whether to return the application's credential of the account too; needs granted access. */
+  /**
+   * With an account or a sign-in: true adds the application's credential of the account to the result; needs
+   * granted access, and is in the audit trail.
+   */
   includeCredential?: boolean;
-  /** Instead: the user's password. */
+  /** Instead of a proof: the user's password, of at least six characters. */
   password?: string;
 }
 
-/** Further facts about the sign-in. */
-export interface UsersReauthenticateResultAdditionalUserInfo {
-  /** The provider of the sign-in, or password. */
-  providerId: string;
-  /** The person's user name at the provider. */
-  username?: string;
-  /** Whether the user was made by this request. */
-  isNewUser: boolean;
-  /** The provider's answer about the person, if it was asked now. */
-  profile?: Record<string, unknown>;
-}
+export type UsersReauthenticateResult = UsersSignInResult;
 
-export interface UsersReauthenticateResult {
-  /** The user. */
-  user: User;
-  /** Further facts about the sign-in. */
-  additionalUserInfo: UsersReauthenticateResultAdditionalUserInfo;
-  /** After a sign-in at a provider: the flow's id. */
-  flow?: string;
-  /** With includeCredential: the application's credential of the account. */
-  credential?: Credential;
-}
-
-/** Makes a user with an e-mail address and a password, and signs it in. */
+/** Makes a user with an e-mail address and a password, and signs the user in. */
 export interface UsersCreateParams {
   /** The e-mail address. */
   email: string;
@@ -2465,23 +2360,11 @@ export interface UsersCreateParams {
   photo?: string;
 }
 
-/** Further facts about the sign-in. */
-export interface UsersCreateResultAdditionalUserInfo {
-  /** The provider of the sign-in, or password. */
-  providerId: string;
-  /** The person's user name at the provider. */
-  username?: string;
-  /** Whether the user was made by this request. */
-  isNewUser: boolean;
-  /** The provider's answer about the person, if it was asked now. */
-  profile?: Record<string, unknown>;
-}
-
 export interface UsersCreateResult {
   /** The user. */
   user: User;
   /** Further facts about the sign-in. */
-  additionalUserInfo: UsersCreateResultAdditionalUserInfo;
+  additionalUserInfo: UsersSignInResultAdditionalUserInfo;
 }
 
 /** Signs in the user with this e-mail address and password. */
@@ -2492,36 +2375,19 @@ export interface UsersSignInWithPasswordParams {
   password: string;
 }
 
-/** Further facts about the sign-in. */
-export interface UsersSignInWithPasswordResultAdditionalUserInfo {
-  /** The provider of the sign-in, or password. */
-  providerId: string;
-  /** The person's user name at the provider. */
-  username?: string;
-  /** Whether the user was made by this request. */
-  isNewUser: boolean;
-  /** The provider's answer about the person, if it was asked now. */
-  profile?: Record<string, unknown>;
-}
+export type UsersSignInWithPasswordResult = UsersCreateResult;
 
-export interface UsersSignInWithPasswordResult {
-  /** The user. */
-  user: User;
-  /** Further facts about the sign-in. */
-  additionalUserInfo: UsersSignInWithPasswordResultAdditionalUserInfo;
-}
-
-/** Changes the current user. Another address or password needs a recent sign-in. */
+/** Changes the profile, the e-mail address or the password of the current user. */
 export interface UsersUpdateParams {
   /** The name for people; an empty one removes it. */
   displayName?: string;
   /** The address of a picture; an empty one removes it. */
   photo?: string;
-  /** The new e-mail address. */
+  /** The new e-mail address, also the one of the password. */
   email?: string;
   /** The new password, of at least six characters. */
   password?: string;
-  /** The user, for the person who manages all users; the current user when missing. */
+  /** A user other than the current one, for the person who manages all users; no sign-in is needed then. */
   user?: string;
 }
 
@@ -2530,9 +2396,7 @@ export interface UsersUpdateResult {
   user: User;
 }
 
-/** The application's current user. It stays signed in after the process. */
-export interface UsersCurrentParams {
-}
+export type UsersCurrentParams = ShutdownParams;
 
 export interface UsersCurrentResult {
   /** The user; missing if none is signed in. */
@@ -2550,13 +2414,13 @@ export interface UsersListParams {
 }
 
 export interface UsersListResult {
-  /** Users. */
+  /** The users. */
   users: User[];
   /** The cursor of the next page; missing on the last one. */
   nextCursor?: string;
 }
 
-/** The providers by which the user with this e-mail address signs in. */
+/** The providers by which the user with an e-mail address signs in, to be shown after 17012. */
 export interface UsersProvidersForEmailParams {
   /** The e-mail address. */
   email: string;
@@ -2567,38 +2431,31 @@ export interface UsersProvidersForEmailResult {
   providers: string[];
 }
 
-/** Unlinks a provider's identity, or the password, from the current user. */
+/** Removes a way to sign in from the current user. */
 export interface UsersUnlinkParams {
   /** The provider's id, or password. */
   provider: string;
-  /** Unlinks even the only identity, after a recent sign-in; nobody can sign in as the user then. */
+  /** true unlinks even the only identity, after a recent sign-in; no sign-in leads to the user then. */
   evenTheLast?: boolean;
-  /** The user, for the person who manages all users; the current user when missing. */
+  /** A user other than the current one, for the person who manages all users; no sign-in is needed then. */
   user?: string;
 }
 
-export interface UsersUnlinkResult {
-  /** The user. */
-  user: User;
-}
+export type UsersUnlinkResult = UsersUpdateResult;
 
-/** Signs the application's current user out. Without one nothing happens. */
-export interface UsersSignOutParams {
-}
+export type UsersSignOutParams = ShutdownParams;
 
-export interface UsersSignOutResult {
-}
+export type UsersSignOutResult = ShutdownResult;
 
-/** Removes the current user from the directory. Needs a recent sign-in. The accounts stay. */
+/** Removes the current user from the directory; the accounts stay. */
 export interface UsersDeleteParams {
-  /** The user, for the person who manages all users; the current user when missing. */
+  /** A user other than the current one, for the person who manages all users; no sign-in is needed then. */
   user?: string;
 }
 
-export interface UsersDeleteResult {
-}
+export type UsersDeleteResult = ShutdownResult;
 
-/** Adds a key slot, or replaces the one of the same kind. A passphrase comes from --passphrase-fd or a prompt. */
+/** Adds a way to open the key, in place of one of the same kind; the key stays the same. */
 export interface StoreAddKeySlotParams {
   /** The kind of the new slot. */
   kind: "keyfile" | "passphrase" | "secretservice" | "command";
@@ -2609,41 +2466,15 @@ export interface StoreAddKeySlotResult {
   slots: string[];
 }
 
-/** Removes a key slot, except the last one. A key file is kept. */
+/** Removes a way to open the key, never the last one. */
 export interface StoreRemoveKeySlotParams {
   /** The kind of the removed slot. */
   kind: "keyfile" | "passphrase" | "secretservice" | "command" | "fd";
 }
 
-export interface StoreRemoveKeySlotResult {
-  /** The key slots. */
-  slots: string[];
-}
+export type StoreRemoveKeySlotResult = StoreAddKeySlotResult;
 
-/**
- * Lets the kernel keep the secret of the passphrase slot for the programs of this user. The passphrase comes
- * from --passphrase-fd or a prompt.
- */
-export interface StoreUnlockParams {
-  /** How long the store stays unlocked. */
-  seconds: number;
-}
-
-export interface StoreUnlockResult {
-  /** The time at which the kernel forgets the secret. */
-  unlockedUntil: number;
-}
-
-/** Lets the kernel forget the secret of store.unlock. Running processes keep the key. */
-export interface StoreLockParams {
-}
-
-export interface StoreLockResult {
-  /** Whether the kernel had the secret. */
-  wasUnlocked: boolean;
-}
-
-/** The credentials that applications received, the newest first. Never contains the credential itself. */
+/** The receivers of credentials, the newest first, never the credential. */
 export interface AuditListParams {
   /** Only entries of this application. */
   application?: string;
@@ -2664,7 +2495,7 @@ export interface AuditListParams {
 }
 
 export interface AuditListResult {
-  /** Entries. */
+  /** The entries, the newest first. */
   entries: AuditEntry[];
   /** The cursor of the next page; missing on the last one. */
   nextCursor?: string;
@@ -2681,7 +2512,7 @@ export interface AuditPruneResult {
   removed: number;
 }
 
-/** Answers an open prompt. The same answer again is accepted, a different one is refused. */
+/** Answers an open prompt. */
 export interface PromptAnswerParams {
   /** The prompt's id. */
   prompt: string;
@@ -2695,51 +2526,41 @@ export interface PromptAnswerParams {
   text?: string;
   /** With accept: the passphrase, for enterPassphrase. */
   passphrase?: string;
-  /** With accept: the user name, for enterPassword without one. */
+  /** With accept: the user name, if the prompt enterPassword has none. */
   username?: string;
   /** With accept: the password, for enterPassword. */
   password?: string;
-  /** With accept: keeps the password for a new session without the person, for enterPassword. */
+  /**
+   * With accept: true keeps the password for new sessions without the person, for enterPassword with
+   * mayRemember.
+   */
   remember?: boolean;
 }
 
-export interface PromptAnswerResult {
-}
+export type PromptAnswerResult = ShutdownResult;
 
-/** The open prompts as they were announced. */
-export interface PromptListParams {
-  /** The largest number of entries. */
-  limit?: number;
-  /** The start of the page: nextCursor of the previous page. */
-  cursor?: string;
-}
+export type PromptListParams = ProvidersListParams;
 
 export interface PromptListResult {
-  /** Prompts. */
+  /** The open prompts. */
   prompts: Prompt[];
   /** The cursor of the next page; missing on the last one. */
   nextCursor?: string;
 }
 
-/** Whether this machine is online. Information only: no request is refused because of it. */
-export interface NetworkStatusParams {
-}
+export type NetworkStatusParams = ShutdownParams;
 
 export interface NetworkStatusResult {
   /** Whether there is a default route over a running interface; missing if the system does not say. */
   online?: boolean;
 }
 
-/** Connects to the person's own server of an account without sending a request, and returns its certificate. */
-export interface AccountsCheckServerParams {
-  /** An account's id, from accounts.list. */
-  account: string;
-}
+export type AccountsCheckServerParams = AvatarsGetParams;
 
 export interface AccountsCheckServerResult {
   /** The origin of the server. */
   server: string;
-  /** The public key of the certificate; missing for plain http. */
+  /** The public key of the certificate, sha256// and base64; missing for plain http. */
   publicKey?: string;
   /** The reason why the certificate is not trusted; missing for a trusted one. */
   fault?: "selfSigned" | "unknownAuthority" | "expired" | "notYetValid" | "otherHost" | "untrusted";
@@ -2747,13 +2568,11 @@ export interface AccountsCheckServerResult {
   certificateEndsAt?: number;
   /** Whether the validity has ended. */
   expired?: boolean;
-  /** Whether a request would be sent: the certificate is trusted, or its key was accepted. */
+  /** Whether a request would be sent: the certificate is trusted, or its key was accepted for the account. */
   accepted?: boolean;
 }
 
-/** The path of the store, the protection of its key, and its sizes. */
-export interface StoreStatusParams {
-}
+export type StoreStatusParams = ShutdownParams;
 
 /** The server of a store in PostgreSQL. */
 export interface StoreStatusResultDatabase {
@@ -2783,17 +2602,15 @@ export interface StoreStatusResult {
   protection: string;
   /** The key slots. */
   slots: string[];
-  /** The time until which store.unlock lets every program of this user open the store. */
-  unlockedUntil?: number;
   /** The schema version of the database. */
   schema: number;
   /** The store's revision; grows with every change. */
   revision: number;
   /** The number of accounts. */
   accounts: number;
-  /** Size of the database. */
+  /** The size of the database in bytes. */
   databaseBytes: number;
-  /** Size of the journal beside it. */
+  /** The size of its journal in bytes. */
   journalBytes: number;
   /** Whether it cannot be written now. */
   readOnly: boolean;
@@ -2803,20 +2620,22 @@ export interface StoreStatusResult {
   keyUses: number;
   /** Whether keys in memory are kept out of swap files. */
   memoryLocked: boolean;
-  /** Version of the database library. */
+  /** The version of the database library. */
   sqlite?: string;
   /** The server of a store in PostgreSQL. */
   database?: StoreStatusResultDatabase;
-  /** The next steps; empty if all is well. */
+  /** The next steps for what is not well; empty if all is. */
   next: NextStep[];
 }
 
-/** Checks the store: reads all of it and opens every sealed value. */
-export interface StoreCheckParams {
-}
+export type StoreCheckParams = ShutdownParams;
 
 export interface StoreCheckResultFindings {
-  /** The kind of finding. */
+  /**
+   * The kind: damage, the database contradicts itself; orphan, a row of no account; undecryptable, a value that
+   * does not decrypt; bindingMismatch, a changed binding to the places to which a credential may be sent;
+   * keyUnavailable, no sealed value could be tried.
+   */
   kind: "damage" | "orphan" | "undecryptable" | "bindingMismatch" | "keyUnavailable";
   /** The account of the damaged value; missing if there is none. */
   account?: string;
@@ -2827,7 +2646,7 @@ export interface StoreCheckResultFindings {
 }
 
 export interface StoreCheckResult {
-  /** True without findings. */
+  /** true without findings. */
   sound: boolean;
   /** The number of checked accounts. */
   accounts: number;
@@ -2848,7 +2667,7 @@ export interface StoreBackupParams {
 export interface StoreBackupResult {
   /** The copy. */
   path: string;
-  /** Its size. */
+  /** The size of the copy in bytes. */
   bytes: number;
   /** Always false: keep the key file too, in another place. */
   includesKey: boolean;
@@ -2872,9 +2691,7 @@ export interface StoreMoveResult {
   rows: number;
 }
 
-/** Seals all values with a new key. The key file still opens that key and is not changed. */
-export interface StoreRotateKeyParams {
-}
+export type StoreRotateKeyParams = ShutdownParams;
 
 export interface StoreRotateKeyResult {
   /** The number of values sealed again. */
@@ -2891,8 +2708,7 @@ export interface TestAdvanceClockParams {
   seconds: number;
 }
 
-export interface TestAdvanceClockResult {
-}
+export type TestAdvanceClockResult = ShutdownResult;
 
 export type PromptOpenedParams = Prompt;
 
@@ -2908,7 +2724,10 @@ export interface PromptClosedParams {
 export interface AuthProgressParams {
   /** The flow's id. */
   flow: string;
-  /** The current stage. */
+  /**
+   * The current stage; awaitingPort: a sign-in of another program has the port of the redirect address;
+   * awaitingSignIn: another program asks for the same sign-in.
+   */
   stage:
     | "access"
     | "selecting"
@@ -2957,7 +2776,7 @@ export interface AccountsChangedParams {
   revision: number;
   /** The changes. */
   changes: AccountsChangedParamsChanges[];
-  /** True after too many changes for single entries: request the list again. */
+  /** true after more than 100 changes at once, or unknown ones: request the list again. */
   reload?: boolean;
 }
 
@@ -2969,14 +2788,14 @@ export interface AccessChangedParams {
   application?: string;
   /** The provider of the accounts. */
   provider?: string;
-  /** True after too many changes for single entries: request the list again. */
+  /** true after more than 100 changes at once, or unknown ones: request the list again. */
   reload?: boolean;
 }
 
 export interface ProvidersChangedParamsChanges {
   /** A provider's id, from providers.list. */
   provider: string;
-  /** The kind of change. */
+  /** The kind of change; configured: its registration was added, replaced or removed. */
   change: "added" | "updated" | "removed" | "configured";
 }
 
@@ -2984,7 +2803,7 @@ export interface ProvidersChangedParamsChanges {
 export interface ProvidersChangedParams {
   /** The changes. */
   changes: ProvidersChangedParamsChanges[];
-  /** True after too many changes for single entries: request the list again. */
+  /** true after more than 100 changes at once, or unknown ones: request the list again. */
   reload?: boolean;
 }
 
@@ -3001,11 +2820,11 @@ export interface UsersChangedParams {
   revision: number;
   /** The changes. */
   changes: UsersChangedParamsChanges[];
-  /** True after too many changes for single entries: request the list again. */
+  /** true after more than 100 changes at once, or unknown ones: request the list again. */
   reload?: boolean;
 }
 
-/** A new token replaced the previous one. */
+/** A new token is in the store; credentials.get has it. */
 export interface CredentialsRefreshedParams {
   /** An account's id, from accounts.list. */
   account: string;
@@ -3017,7 +2836,10 @@ export interface CredentialsRefreshedParams {
   expiresAt?: number;
 }
 
-/** A credential is no longer refreshed in the background; the next credentials.get tries again. */
+/**
+ * The automatic refresh of a credential has ended; the next credentials.get tries a refresh, and begins it
+ * again.
+ */
 export interface CredentialsRefreshFailedParams {
   /** An account's id, from accounts.list. */
   account: string;
@@ -3033,7 +2855,7 @@ export interface NetworkChangedParams {
   online: boolean;
 }
 
-/** The progress of a long operation on the store. */
+/** The progress of store.check, store.backup, store.move or store.rotateKey, at most once for each percent. */
 export interface StoreProgressParams {
   /** The id of the request. */
   request: unknown;
@@ -3092,8 +2914,6 @@ export interface Requests {
   "users.delete": { params: UsersDeleteParams; result: UsersDeleteResult };
   "store.addKeySlot": { params: StoreAddKeySlotParams; result: StoreAddKeySlotResult };
   "store.removeKeySlot": { params: StoreRemoveKeySlotParams; result: StoreRemoveKeySlotResult };
-  "store.unlock": { params: StoreUnlockParams; result: StoreUnlockResult };
-  "store.lock": { params: StoreLockParams; result: StoreLockResult };
   "audit.list": { params: AuditListParams; result: AuditListResult };
   "audit.prune": { params: AuditPruneParams; result: AuditPruneResult };
   "prompt.answer": { params: PromptAnswerParams; result: PromptAnswerResult };
