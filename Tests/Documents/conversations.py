@@ -7,14 +7,9 @@
 """
 import json
 import re
-import sys
-from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[1] / "Oracles"))
-
-from cable import Cable
 from matching import ANY, MORE, Matcher, Mismatch, read
-from world import ACCOUNTS, KINDS, PROJECT, redirect, text_of, visit
+from world import ACCOUNTS, KINDS, PROJECT, redirect, visit
 
 LEFT_OUT = ["auth.progress", "accounts.changed", "access.changed", "providers.changed", "store.progress"]
 PARAMETERS = {method["name"]: {param["name"] for param in method["params"]}
@@ -48,10 +43,10 @@ def steps(text):
 class Conversation:
     def __init__(self, world, answers=None):
         self.world, self.matcher = world, Matcher(world.known)
-        self.options, self.server, self.prompts, self.ended = ["--test"], None, {}, False
+        self.options, self.server, self.prompts = ["--test"], None, {}
         if answers:
             self.options += ["--answers", world.file("answers", answers)]
-        self.kinds, self.introduced, self.token, self.before = KINDS, False, None, []
+        self.kinds, self.token = KINDS, None
 
     def run(self, text):
         for place, (mark, line) in enumerate(steps(text)):
@@ -59,14 +54,13 @@ class Conversation:
                 {"->": self.send, "<-": self.expect, "(": self.happen}[mark](line)
             except Mismatch as problem:
                 raise Mismatch(f"line {place + 1} of the conversation, {mark} {line}\n{problem}") from None
-        if not self.ended:
-            self.end()
+        self.end()
 
     def start(self, line=""):
         if self.server:
             return
-        self.server = self.world.server(*self.options, before=self.before)
-        if '"initialize"' not in line and not self.introduced:
+        self.server = self.world.server(*self.options)
+        if '"initialize"' not in line:
             self.server.call("initialize", client={"name": "editor", "title": "Editor"}, capabilities={"prompts": self.kinds})
 
     def send(self, line):
@@ -137,34 +131,9 @@ def is_left_out(message):
     return isinstance(message, dict) and message.get("method") in LEFT_OUT
 
 
-@happening("the machine has a network cable")
-def cable(conversation):
-    conversation.world.cable = Cable()
-    conversation.before = conversation.world.cable.inside
-
-
-@happening("the cable is pulled out")
-def pull(conversation):
-    conversation.world.cable.pull()
-
-
-@happening("the cable is plugged in")
-def plug(conversation):
-    conversation.world.cable.plug()
-
-
 @happening("the person allows it in the browser")
 def allow(conversation):
-    for sandbox in conversation.world.sandboxes:
-        sandbox.consent("allow")
-    visit(conversation.prompts["openURL"]["url"])
-    for sandbox in conversation.world.sandboxes:
-        sandbox.consent("page")
-
-
-@happening("the person says no in the browser")
-def deny(conversation):
-    conversation.world.sandbox.consent("deny")
+    conversation.world.sandbox.consent("allow")
     visit(conversation.prompts["openURL"]["url"])
     conversation.world.sandbox.consent("page")
 
@@ -191,31 +160,6 @@ def scripted(conversation):
     """The block above is the file of `--answers`; the front end itself shows nothing."""
     assert "--answers" in conversation.options, "no json block stands right before this one"
     conversation.kinds = []
-
-
-@happening("the provider (.*) answers (\\d+) from now on")
-def fail(conversation, provider, status):
-    path = {"github": "/login/oauth/access_token", "twitter": "/oauth/request_token"}[provider]
-    conversation.world.sandbox.patch({"faults": {"documents": {"path": path, "answer": "status", "status": int(status), "body": "{}"}}})
-
-
-
-@happening(r"(\d+) seconds pass")
-def wait(conversation, seconds):
-    conversation.start()
-    conversation.server.call("test.advanceClock", seconds=int(seconds))
-
-
-@happening("the conversation goes on")
-def go_on(conversation):
-    """The rest of the example is not shown."""
-    conversation.ended = True
-    assert conversation.server.end() == 0
-
-
-@happening("without initialize")
-def anonymous(conversation):
-    conversation.introduced = True
 
 
 @happening("the front end shows ([A-Za-z, ]+) alone")
@@ -247,46 +191,11 @@ def no_registration(conversation, provider):
     del conversation.world.config["applications"]["*"][provider]
 
 
-@happening("the store is damaged")
-def damage(conversation):
-    for path in (conversation.world.home / ".local/share/einlass").glob("store.db*"):
-        path.write_bytes(b"no database " * 1000)
-
-
-@happening(r"the file (.*) was exported when the store had the account of grace")
-def exported(conversation, path):
-    server = conversation.world.server()
-    server.call("initialize", client={"name": "editor"}, capabilities={"prompts": ["enterPassphrase"]})
-    server.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "accounts.export",
-                             "params": {"path": conversation.world.names.here(path)}}))
-    while (message := json.loads(server.line())).get("id") != 1:
-        if message["method"] == "prompt.opened":
-            server.call("prompt.answer", prompt=message["params"]["prompt"], action="accept",
-                        passphrase="correct horse battery")
-    assert "result" in message, message
-    server.call("accounts.remove", account=conversation.world.known["a_grace…"])
-    assert server.end() == 0
-
-
-@happening("the issuer refuses the refresh token from now on")
-def refuse_refresh(conversation):
-    fault = {"path": "/token", "answer": "status", "status": 400, "body": json.dumps({"error": "invalid_grant"})}
-    conversation.world.sandbox.patch({"faults": {"documents": fault}})
-
-
 @happening("(.*) is a redirect address of (.*)")
 def redirect_address(conversation, address, provider):
     """Somebody has registered it at the provider, for a client without a secret."""
     client = conversation.world.config["applications"]["*"][provider]["clientId"]
     conversation.world.sandbox.patch({provider: {"applications": {client: {"redirects": [address], "secret": None}}}})
-
-
-@happening("the person allows it, and the page shows the number (.*)")
-def show_number(conversation, shown):
-    conversation.world.sandbox.consent("allow")
-    page = text_of(conversation.prompts["openURL"]["url"])
-    conversation.world.sandbox.consent("page")
-    conversation.matcher.captured[shown] = re.search(r"\b[\d-]{7,11}\b", page)[0]
 
 
 @happening(r"without a token, the server answers (\d+) to a request for (\w+): (.*)")
@@ -310,18 +219,3 @@ def compare_answer(conversation, answer, status, challenge):
 @happening("the authorization server revokes the token")
 def revoke(conversation):
     conversation.world.sandbox.patch({"openid": {"tokens": {conversation.token: {"revoked": True}}}})
-
-
-@happening(r"the account (a_\w+…) was signed in for (.*)")
-def signed_in(conversation, shown, resource):
-    server = conversation.world.server()
-    server.call("initialize", client={"name": "editor"}, capabilities={"prompts": ["openURL"]})
-    result = conversation.world.sign_in(server, resource=conversation.world.names.here(resource))
-    conversation.matcher.known[shown] = result["account"]
-    assert server.end() == 0
-
-
-@happening("the server has moved to the authorization server (.*)")
-def move(conversation, issuer):
-    conversation.world.move_resource()
-    assert conversation.world.names.here(issuer) != issuer, f"there is no {issuer}"

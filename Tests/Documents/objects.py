@@ -6,9 +6,7 @@ import json
 import subprocess
 
 from matching import ANY, MORE, Mismatch
-from world import EINLASS, PROJECT
-
-SCHEMAS = json.loads((PROJECT / "protocol/openrpc.json").read_text())["components"]["schemas"]
+from world import EINLASS
 
 
 def check(value, world):
@@ -56,33 +54,10 @@ def providers(value, world):
         assert provider["id"] in there
 
 
-def descriptor(value, world):
-    result(call(world, "providers.add", {"descriptor": filled(value)}))
-
-
-def credential(value, world):
-    provider = "twitter" if value["type"] == "oauth1" else "github"
-    result(call(world, "accounts.add", {"provider": provider, "username": "example", "credential": filled(value)}))
-
-
 def introduction(value, world):
     value = filled(value)
     value.pop("processId", None)
     result(call(world, "initialize", value))
-
-
-def prompt(value, world):
-    """The members are those of the protocol document for this kind, each of its type."""
-    kinds = {branch["title"]: branch["properties"] for branch in SCHEMAS["Prompt"]["oneOf"]}
-    if value["kind"] not in kinds:
-        raise Mismatch(f"there is no prompt {value['kind']}")
-    schema = kinds[value["kind"]]
-    types = {str: "string", bool: "boolean", list: "array", dict: "object", int: "integer"}
-    for name, member in value.items():
-        if name not in schema:
-            raise Mismatch(f"a prompt {value['kind']} has no {name}")
-        if schema[name].get("type", types[type(member)]) != types[type(member)]:
-            raise Mismatch(f"the {name} of a prompt is a {schema[name]['type']}")
 
 
 def scripted(value, world):
@@ -96,7 +71,4 @@ KINDS = [
     (lambda value: "providers" in value, providers),
     (lambda value: "client" in value, introduction),
     (lambda value: "kind" in value and "action" in value, scripted),
-    (lambda value: "kind" in value, prompt),
-    (lambda value: value.get("type") in ("oauth1", "oauth2") and "clientId" in value, credential),
-    (lambda value: "id" in value and "name" in value, descriptor),
 ]

@@ -21,7 +21,7 @@ CONTROL = os.environ.get("EINLASS_CONTROL", str(PROJECT / ".build/release-static
 SANDBOX = os.environ.get("EINLASS_SANDBOX", str(PROJECT / ".build/debug/einlass-sandbox"))
 PATIENCE = 20  # seconds; only turns a hang into a failure
 HOME, RESOURCE = "/home/ada", "https://photos.example.com"
-ISSUER, NEW_ISSUER = "https://login.example.com", "https://accounts.example.com"
+ISSUER = "https://login.example.com"
 KINDS = ["grantAccess", "selectAccount", "confirmAccount", "replaceAccount", "openURL", "deviceCode", "enterPassphrase"]
 # The accounts that are there before an example begins, and how an example names them.
 ACCOUNTS = {"a_ada…": ("twitter", "ada"), "a_grace…": ("twitter", "grace"), "a_facebook…": ("facebook", "ada@example.org"),
@@ -141,10 +141,10 @@ class Names:
 class Server:
     """A spawned einlass."""
 
-    def __init__(self, options, environment, errors, before=()):
+    def __init__(self, options, environment, errors):
         self.errors = errors
         with open(errors, "a") as file:
-            self.process = subprocess.Popen([*before, EINLASS, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file,
+            self.process = subprocess.Popen([EINLASS, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file,
                                             text=True, env=environment)
         self.lines, self.calls, self.early = queue.Queue(), 0, []
         threading.Thread(target=self.read, daemon=True).start()
@@ -207,9 +207,8 @@ class World:
     def __init__(self, folder, accounts=True):
         self.home = folder / "home"
         self.home.mkdir(mode=0o700)
-        self.folder, self.known, self.servers, self.cable = folder, {}, [], None
+        self.folder, self.known, self.servers = folder, {}, []
         self.sandbox = Sandbox()
-        self.sandboxes = [self.sandbox]
         issuer = self.sandbox.ready["addresses"]["openid"]
         self.resource = Resource(self.sandbox)
         self.config = self.sandbox.ready["config"]
@@ -223,10 +222,7 @@ class World:
     def close(self):
         for server in self.servers:
             server.kill()
-        if self.cable:
-            self.cable.close()
-        for sandbox in self.sandboxes:
-            sandbox.close()
+        self.sandbox.close()
         self.resource.close()
 
     def file(self, name, text):
@@ -235,17 +231,11 @@ class World:
         path.chmod(0o600)
         return str(path)
 
-    def move_resource(self):
-        """The resource names the issuer of another sandbox from now on."""
-        self.resource.sandbox = Sandbox()
-        self.sandboxes.append(self.resource.sandbox)
-        self.names.names |= issuer_names(NEW_ISSUER, self.resource.sandbox.ready["addresses"]["openid"])
-
     def configuration(self):
         return self.file("config.json", json.dumps(self.config))
 
-    def server(self, *options, before=()):
-        server = Server(["--config", self.configuration(), *options], self.environment, self.folder / "errors", before)
+    def server(self, *options):
+        server = Server(["--config", self.configuration(), *options], self.environment, self.folder / "errors")
         self.servers.append(server)
         return server
 
@@ -264,7 +254,7 @@ class World:
         assert server.end() == 0
 
     def sign_in(self, server, **params):
-        """Returns the result of a sign-in."""
+        """A sign-in that the person allows."""
         self.sandbox.consent("allow")
         server.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "accounts.signIn", "params": params}))
         while (message := json.loads(server.line())).get("id") != 1:
@@ -272,7 +262,6 @@ class World:
                 visit(message["params"]["url"])
         assert "result" in message, message
         self.sandbox.consent("page")
-        return message["result"]
 
 
 def visit(address, form=None):
@@ -283,12 +272,6 @@ def visit(address, form=None):
     except urllib.error.HTTPError as page:
         page.close()
         return page.code
-
-
-def text_of(address):
-    """The page at an address."""
-    with direct.open(address, timeout=PATIENCE) as page:
-        return page.read().decode()
 
 
 class Stay(urllib.request.HTTPRedirectHandler):

@@ -42,7 +42,7 @@ COMPONENTS = closed(DOCUMENT["components"])
 TEXT = {"type": "string", "minLength": 1}
 PERSON = {"type": "object", "required": ["id"], "additionalProperties": False,
           "properties": {name: TEXT for name in ("id", "name", "username", "email", "avatar")}}
-# The members allowed in the data of any error (protocol/README.md, Errors).
+# The members allowed in the data of any error (protocol/methods.md, Error).
 ERROR_DATA = {
     "reason": TEXT, "retryable": {"type": "boolean"}, "detail": TEXT, "provider": TEXT, "account": TEXT, "flow": TEXT, "path": TEXT,
     "next": {"type": "array", "items": {
