@@ -57,7 +57,8 @@ private let accountsExportDescription = """
   - The path is absolute. The file gets mode 0600, in a folder that only this user can write to. An existing file is
     refused unless `replace: true`.
   - The passphrase is that of `--file-passphrase-fd`, else that of `--passphrase-fd`, else one that the person chooses
-    (`enterPassphrase` with `new: true`).
+    (`enterPassphrase` with `new: true`). One of fewer than twelve characters is `invalidParams` with the path `/weak`,
+    because a thief of the file tries as many as there is time for.
   - The file has the stored registrations, because tokens are refreshed with them, the [users](README.md#users) with their
     passwords, and the added providers of an account, a registration or a user. It has no ids of accounts, grants and
     preferences. A provider of `--providers FILE` is not in it: take that file along.

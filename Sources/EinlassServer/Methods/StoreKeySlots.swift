@@ -72,4 +72,6 @@ private let storeAddKeySlotDescription = """
 
 private let storeRemoveKeySlotDescription = """
   - A key file that opens nothing any more stays, because older copies of the store may need it.
+  - A store that only `passphrase` or `fd` is left to open is shut to git and every other program without a person. Say so
+    before the request.
   """

@@ -7,7 +7,8 @@ func storeUnlock(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "store.unlock", .network,
-      "Lets the kernel keep the secret of the passphrase slot for the programs of this user. The passphrase comes from --passphrase-fd or a prompt.",
+      "Lets each program of this user open a store with a passphrase, for a while.",
+      description: storeUnlockDescription,
       params: fields(seconds),
       result: .object([
         .required("unlockedUntil", .unixTime, "The time at which the kernel forgets the secret.")
@@ -26,7 +27,8 @@ func storeLock(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "store.lock", .network,
-      "Lets the kernel forget the secret of store.unlock. Running processes keep the key.",
+      "Lets the kernel forget the secret of store.unlock.",
+      description: "A process that has opened the store keeps the key until its end.",
       result: .object([
         .required("wasUnlocked", .boolean, "Whether the kernel had the secret.")
       ]),
@@ -37,6 +39,16 @@ func storeLock(_ server: Server) -> Method {
       } catch { throw RPCError(error) }
     })
 }
+
+private let storeUnlockDescription = """
+  - The passphrase is that of `--passphrase-fd`, or the person is asked (`enterPassphrase`, `purpose: "keySlot"`), three
+    times at most, also if the store is open or unlocked. Another `store.unlock` replaces the time.
+  - The secret of the slot `passphrase` is in the user keyring of the kernel, never on a disk. A restart forgets it, and so
+    do `store.lock`, `store.rotateKey`, and another or no slot `passphrase`. A process that has opened the store keeps the
+    key until its end.
+  - With `--key-file`, `--key-fd` or `--passphrase-fd`, a process does not look for it.
+  - A store without a slot `passphrase`, or a kernel that keeps nothing, as in most containers, is 1009 `refused`.
+  """
 
 private let seconds = TypedField.required(
   "seconds", .integer(60...86_400), "How long the store stays unlocked.")
