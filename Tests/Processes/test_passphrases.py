@@ -384,10 +384,10 @@ def test_the_fault_of_a_file_is_reported(file, other):
         file.write_bytes(bytes_)
         answer, _ = answered(session, *passphrases, method="accounts.import", path=str(file))
         assert isinstance(answer, jsonrpcclient.Error), answer
-        return answer.data["detail"], answer.message
+        return answer.data["detail"], [step["label"] for step in answer.data["next"]]
 
-    detail, message = refused(whole.replace(b"accounts 1\n", b"accounts 2\n", 1))
-    assert detail == "tooNew" and "Update einlass" in message
+    detail, steps = refused(whole.replace(b"accounts 1\n", b"accounts 2\n", 1))
+    assert detail == "tooNew" and "Update einlass" in steps[0]
     assert refused(whole.replace(b"scrypt 131072", b"scrypt 1073741824", 1))[0] == "corrupt"
     assert refused(b"")[0] == "corrupt"
     assert refused(b"\0" * 100)[0] == "corrupt"
