@@ -14,6 +14,12 @@ import Testing
     "accounts.signIn caFile", "auth.perform trustedPublicKey", "auth.perform caFile",
     "users.signIn trustedPublicKey", "users.signIn caFile", "users.link trustedPublicKey",
     "users.link caFile", "users.reauthenticate trustedPublicKey", "users.reauthenticate caFile",
+    "accounts.signIn resource", "accounts.renew resource", "credentials.get resource",
+    "credentials.reject resource", "credentials.sign resource", "credentials.get scopes",
+    "credentials.get address", "credentials.reject address", "credentials.reject onlyRenewable",
+    "accounts.signIn account", "accounts.signIn maxAgeSeconds", "auth.perform maxAgeSeconds",
+    "users.signIn maxAgeSeconds", "users.link maxAgeSeconds",
+    "users.reauthenticate maxAgeSeconds",
   ]
 
   @Test func `Each optional parameter may be null, except conditions and pins`() throws {

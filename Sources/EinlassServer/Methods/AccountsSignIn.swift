@@ -159,7 +159,8 @@ private enum Params {
     "provider", .identifier, "A provider's id, from providers.list.")
   static let resource = TypedField.optional(
     "resource", .string(maxBytes: 2048),
-    "Instead of provider: the address of a protected resource; its metadata names the provider.")
+    "Instead of provider: the address of a protected resource; its metadata names the provider."
+  ).refusingNull
   static let challenge = TypedField.optional(
     "challenge", .string(maxBytes: 8192),
     "With resource: the WWW-Authenticate header of its answer.")
@@ -168,7 +169,8 @@ private enum Params {
     "With resource and without challenge: sends the resource one request without a token for its challenge."
   )
   static let account = TypedField.optional(
-    "account", .account, "The account to sign in to; the sign-in of another person fails.")
+    "account", .account, "The account to sign in to; the sign-in of another person fails."
+  ).refusingNull
   static let assertionFrom = TypedField.optional(
     "assertionFrom", .account,
     "With the flowKind jwtBearer or tokenExchange: the account with the id_token that is traded.")
@@ -191,7 +193,8 @@ enum SignInParams {
     "login, consent, select_account or none, as in OpenID Connect.")
   static let maxAgeSeconds = TypedField.optional(
     "maxAgeSeconds", .integer(0...31_536_000),
-    "The largest age of the person's sign-in at the provider.")
+    "The largest age of the person's sign-in at the provider."
+  ).refusingNull
   static let acrValues = TypedField.optional(
     "acrValues", .string(maxBytes: 1024),
     "Requested authentication context classes (acr), preferred first.")

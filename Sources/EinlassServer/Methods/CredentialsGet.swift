@@ -58,7 +58,8 @@ private enum Params {
   )
   static let scopes = TypedField.optional(
     "scopes", .identifiers(max: 256), default: [],
-    "The scopes that the token must have, or names of the provider's scopeNames.")
+    "The scopes that the token must have, or names of the provider's scopeNames."
+  ).refusingNull
 }
 
 extension TypedField where Value == Int64? {
@@ -71,7 +72,8 @@ extension TypedField where Value == Int64? {
 extension TypedField where Value == String? {
   static let serviceAddress = optional(
     "address", .string(maxBytes: 8192),
-    "The address of the service: a URL, or a host name with a port if it is not the usual one.")
+    "The address of the service: a URL, or a host name with a port if it is not the usual one."
+  ).refusingNull
 }
 
 /// Returns the origin of the service in the parameters; `nil` without one.

@@ -24,7 +24,8 @@ func credentialsReject(_ server: Server) -> Method {
 
 private let onlyRenewable = TypedField.optional(
   "onlyRenewable", .boolean, default: false,
-  "true: a credential that only a sign-in replaces stays, and nobody is asked.")
+  "true: a credential that only a sign-in replaces stays, and nobody is asked."
+).refusingNull
 
 private let credentialsRejectDescription = """
   - The next `credentials.get` brings a new one, if there is a way to get one without the person.

@@ -15,7 +15,8 @@ extension TypedField where Value == Account.ID {
 extension TypedField where Value == String? {
   static let resource = optional(
     "resource", .string(maxBytes: 2048),
-    "The protected resource of the credential, by its name in the result of accounts.signIn.")
+    "The protected resource of the credential, by its name in the result of accounts.signIn."
+  ).refusingNull
   static let application = optional(
     "application", .identifier, "The name of the application; the caller's own when missing.")
   static let cursor = optional(
