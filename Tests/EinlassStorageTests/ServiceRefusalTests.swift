@@ -79,6 +79,12 @@ struct ServiceRefusalTests {
     let account = try test.next.account(id)
     #expect(account.serviceRefusals.count == 18)
     #expect(account.refreshFailsSince == Self.now && account.hasRefusedRefresh)
+    // The credential for a protected resource says nothing about the account.
+    var other = account
+    for index in other.serviceRefusals.indices {
+      other.serviceRefusals[index].place.resource = "https://api.example"
+    }
+    #expect(other.refreshFailsSince == nil && !other.hasRefusedRefresh)
     #expect(
       account.serviceRefusals.allSatisfy { ($0.refresh == nil) == $0.isActive(at: Self.now + 1000) }
     )

@@ -55,10 +55,13 @@ public struct ServiceRefusal: Sendable, Equatable {
 
 extension Account {
   /// The time of the first failed refresh since the credential was stored; `nil` if none has failed.
-  public var refreshFailsSince: UnixTime? {
-    serviceRefusals.filter { $0.refresh != nil }.map(\.endsAt).min()
-  }
+  public var refreshFailsSince: UnixTime? { failedRefreshes.map(\.endsAt).min() }
 
   /// Whether the provider has refused a refresh for good, so that only a sign-in is sure to help.
-  public var hasRefusedRefresh: Bool { serviceRefusals.contains { $0.refresh == .refused } }
+  public var hasRefusedRefresh: Bool { failedRefreshes.contains { $0.refresh == .refused } }
+
+  /// Without those for a protected resource, because the account itself works.
+  private var failedRefreshes: [ServiceRefusal] {
+    serviceRefusals.filter { $0.refresh != nil && $0.place.resource.isEmpty }
+  }
 }
