@@ -8,10 +8,12 @@ internal import EinlassSystem
 /// connection serves one request. It must arrive within five seconds; then it waits for its page
 /// without a limit.
 final class RedirectListener: Sendable {
-  /// The maximum number of served connections. A further one replaces the oldest connection that has
-  /// sent nothing, because any user of this machine can open such connections. If every connection
-  /// has sent something, further ones wait.
+  /// The maximum number of served connections, without those that wait for their page. A further one
+  /// replaces the oldest connection that has sent nothing, because any user of this machine can open
+  /// such connections. If every connection has sent something, further ones wait.
   static let connectionLimit = 8
+  /// The maximum number of further connections that wait for their page.
+  static let waitingLimit = 64
   /// The time limit for receiving a request or sending a page.
   static let requestMilliseconds = 5000
 
@@ -22,6 +24,8 @@ final class RedirectListener: Sendable {
     /// `nil` until the sign-in has opened its page.
     var claim: RedirectClaim?
     var isAnswered = false
+    /// Whether a refused request named an error.
+    var knowsError = false
     /// The page for each connection that has brought its response.
     var page: RedirectPage?
   }
@@ -185,12 +189,17 @@ extension RedirectListener {
   /// gives way that has sent nothing. It is read first, because its bytes may have arrived since the
   /// poll.
   private func makeRoom(in connections: inout [Int: RedirectConnection]) -> Bool {
-    for number in connections.keys.sorted() where connections.count == Self.connectionLimit {
+    for number in connections.keys.sorted() where isFull(connections) {
       guard let connection = connections[number], connection.isSilent else { continue }
       go(connection, on: true)
       if connection.isSilent || connection.isOver { connections[number] = nil }
     }
-    return connections.count < Self.connectionLimit
+    return !isFull(connections)
+  }
+
+  private func isFull(_ connections: [Int: RedirectConnection]) -> Bool {
+    let waiting = connections.values.count(where: \.isWaiting)
+    return connections.count - min(waiting, Self.waitingLimit) >= Self.connectionLimit
   }
 
   /// Lets a connection continue, and decides about its request.
@@ -202,9 +211,9 @@ extension RedirectListener {
     case .incomplete: break
     case .refused(503): connection.postpone()
     case .refused(let status):
-      connection.show(RedirectPage(.refused(status: status)))
       // Browsers ask for icons of a page by themselves.
       if status != 404 { tell(signIns, .request(status: status)) }
+      connection.show(RedirectPage(.refused(status: status)))
     case .fragment: connection.show(RedirectPage(.fragment))
     case .answer(let place, let parameters):
       let owner = signIns.first { signIn in
@@ -212,17 +221,21 @@ extension RedirectListener {
           && signIn.value.claim?.isOurs(parameters) == true
       }
       guard let owner else {
-        connection.show(RedirectPage(.unexpected))
-        return tell(signIns, .foreign(parameters))
+        tell(signIns, .foreign(parameters))
+        return connection.show(RedirectPage(.foreign))
       }
       connection.signIn = owner.key
       announce(parameters, to: owner.key)
     }
   }
 
-  /// Tells a refused request to the only sign-in that can have caused it.
+  /// Tells a refused request to the only sign-in that can have caused it. After one with an error it
+  /// is told no other.
   private func tell(_ signIns: [Int: SignIn], _ refused: RefusedReturn) {
-    guard signIns.count == 1, let only = signIns.values.first, !only.isAnswered else { return }
+    guard signIns.count == 1, let (number, only) = signIns.first, !only.isAnswered,
+      refused.namesError || !only.knowsError
+    else { return }
+    if refused.namesError { state.withLock { $0.signIns[number]?.knowsError = true } }
     only.claim?.refused(refused)
   }
 

@@ -3,12 +3,15 @@ import EinlassSystem
 
 /// The opening of a redirect address whose port another program may have.
 enum RedirectPort {
-  /// The program that has the ports.
-  private enum Holder { case signIn, nobody, otherProgram }
+  /// The program that has the ports. The last of these words that fits a port counts.
+  private enum Holder: Comparable { case nobody, otherProgram, silent, signIn }
 
   /// The number of attempts, 100 ms apart, to open a port at which nobody answers. A listener that
   /// closes is one.
   private static let attemptsLimit = 20
+  /// The number of further questions to a program that does not answer in time. A listener on a busy
+  /// machine is one.
+  private static let repeatsLimit = 1
 
   /// Opens the address. Throws `flowNotSupported`: with the `detail` `Problem.portQueue` if a sign-in
   /// of another process has the port. Throws `cancelled` when the task is cancelled.
@@ -16,6 +19,7 @@ enum RedirectPort {
     _ place: RedirectPlace, _ client: CurlClient
   ) async throws(Problem) -> OpenRedirect {
     var attemptsLeft = attemptsLimit
+    var repeatsLeft = repeatsLimit
     while true {
       do throws(SystemError) { return try RedirectListener.open(place) } catch {
         var found = Holder.otherProgram
@@ -24,7 +28,8 @@ enum RedirectPort {
         switch found {
         case .signIn: throw .takenBySignIn(place)
         case .nobody where attemptsLeft > 0: break
-        case .nobody, .otherProgram: throw .nothingToListenOn(place, error)
+        case .silent where repeatsLeft > 0: repeatsLeft -= 1
+        case .nobody, .silent, .otherProgram: throw .nothingToListenOn(place, error)
         }
       }
       try await LiveEffects.sleep(until: Deadline(milliseconds: 100))
@@ -38,18 +43,21 @@ enum RedirectPort {
     var holder = Holder.nobody
     for port in ports {
       let address = WebAddress(
-        scheme: .http, host: RedirectPlace.Host.literal.rawValue, port: port, path: "/einlass")
+        scheme: .http, host: RedirectPlace.Host.literal.rawValue, port: port,
+        path: RedirectRequest.probePath)
       do throws(Problem) {
         let answer = try await client.send(
           HTTPRequest(.get, address, responseLimitBytes: 1 << 16, timeout: .seconds(1)))
         if answer.header("server") == RedirectConnection.serverName { return .signIn }
-        holder = .otherProgram
+        holder = max(holder, .otherProgram)
       } catch {
         guard error.reason != .cancelled else { throw error }
+        switch error.networkCode.flatMap(NetworkCode.init(rawValue:)) {
         // A listener that closes ends its connections, also the one of this request.
-        let isFree = [NetworkCode.cannotConnectToHost, .connectionLost]
-          .contains { $0.rawValue == error.networkCode }
-        if !isFree { holder = .otherProgram }
+        case .cannotConnectToHost, .connectionLost: break
+        case .timedOut: holder = max(holder, .silent)
+        default: holder = max(holder, .otherProgram)
+        }
       }
     }
     return holder

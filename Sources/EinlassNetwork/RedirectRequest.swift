@@ -4,6 +4,8 @@ import Einlass
 enum RedirectRequest {
   /// The maximum size of a head. Browsers send the cookies of a host to each of its ports.
   static let headLimitBytes = 64 << 10
+  /// The path at which another process asks what the port is. It is no path of a sign-in.
+  static let probePath = "/.well-known/einlass"
 
   /// The result of the check.
   enum Verdict: Equatable {
@@ -25,8 +27,11 @@ enum RedirectRequest {
       return bytes.count >= headLimitBytes ? .refused(431) : .incomplete
     }
     guard end <= headLimitBytes else { return .refused(431) }
-    guard let text = String(validating: bytes[..<end], as: UTF8.self) else { return .refused(400) }
+    // The cookies of other programs may have any bytes (RFC 9110 section 5.5).
+    let text = String(decoding: bytes[..<end], as: UTF8.self)
     guard let head = Head(text) else { return .refused(400) }
+    // The other process does not know the host.
+    guard head.path != probePath else { return .refused(404) }
     // Another name would let pages of other sites reach this listener (DNS rebinding).
     let here = places.filter { head["host"] == [$0.authority(port: port)] }
     guard !here.isEmpty else { return .refused(421) }
@@ -91,11 +96,13 @@ private struct Head {
   let query: String?
   private var fields: [(name: String, value: String)] = []
 
-  /// Returns `nil` for text that is no head of HTTP/1.
+  /// Returns `nil` for text that is no head of HTTP/1, or was not UTF-8 in the request's target.
   init?(_ text: String) {
     var lines = text.split(separator: "\r\n", omittingEmptySubsequences: true)[...]
     let words = lines.popFirst()?.split(separator: " ", omittingEmptySubsequences: false) ?? []
-    guard words.count == 3, words[2].hasPrefix("HTTP/1.") else { return nil }
+    guard words.count == 3, words[2].hasPrefix("HTTP/1."),
+      !words[1].unicodeScalars.contains(where: { $0 == "\u{FFFD}" })
+    else { return nil }
     method = String(words[0])
     let target = words[1].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     path = String(target[0])

@@ -103,6 +103,21 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    ("/back?x=1", "J\u{FC}rgen", true), ("/back?x=1", "plain", true),
+    ("/back?x=J\u{FC}rgen", "plain", false),
+  ])
+  func `Bytes that are no UTF-8 refuse a request only in its first line`(
+    target: String, cookie: String, isOurs: Bool
+  ) {
+    let head = "GET \(target) HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: name=\(cookie)\r\n\r\n"
+    let latin1 = head.unicodeScalars.map { UInt8($0.value) }
+    let place = RedirectPlace(path: "/back")
+    #expect(
+      RedirectRequest.verdict(on: latin1, at: [place], port: 80)
+        == (isOurs ? .answer(place, RedirectParameters("x=1")) : .refused(400)))
+  }
+
   /// A browser sends the cookies of all programs of a host to each of its ports.
   @Test func `64 KiB of head are read, and not a byte more`() async throws {
     let open = try Self.open()
@@ -163,6 +178,25 @@ import Testing
     #expect(try await open.next().parameters.text == "x=1")
     // A slow request ends after five seconds.
     #expect(isSilent || start.duration(to: .now) > .seconds(3))
+  }
+
+  @Test(arguments: [64, 71])
+  func `Answers that wait for their page keep no other request out`(count: Int) async throws {
+    let open = try Self.open()
+    defer { open.close() }
+    let host = "127.0.0.1:\(open.port)"
+    let waiting = try (0..<count).map { _ in
+      let client = try Client(open.port)
+      client.send("GET /back?x=1 HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+      return client
+    }
+    let answer = try await open.next()
+    let other = try Client(open.port)
+    other.send("GET /favicon.ico HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+    #expect(other.receiveAnswer().hasPrefix("HTTP/1.1 404 "))
+    other.end()
+    await answer.show(RedirectPage(.denied))
+    for client in waiting { #expect(client.receiveAnswer().hasPrefix("HTTP/1.1 200 ")) }
   }
 
   /// The bytes of a slow request may arrive while the listener accepts the next connection.
@@ -233,7 +267,8 @@ import Testing
     let problem = await #expect(throws: Problem.self) {
       try await LiveEffects.make().openRedirect(place)
     }
-    #expect(start.duration(to: .now) < .seconds(10))
+    // It is asked twice.
+    #expect(start.duration(to: .now) > .seconds(2) && start.duration(to: .now) < .seconds(10))
     #expect(problem?.reason == .flowNotSupported && problem?.isRetryable == true)
     #expect(problem?.detail == nil && problem?.message.contains("\(taken.port)") == true)
     let refused = Problem.nothingToListenOn(place, SystemError(number: EACCES))
@@ -245,7 +280,7 @@ import Testing
     let open = try Self.open()
     defer { open.close() }
     let other = try Client(open.port)
-    other.send("GET /einlass HTTP/1.1\r\nHost: 127.0.0.1:\(open.port)\r\n\r\n")
+    other.send("GET \(RedirectRequest.probePath) HTTP/1.1\r\nHost: 127.0.0.1:\(open.port)\r\n\r\n")
     #expect(other.receiveAnswer().contains("\r\nServer: einlass\r\n"))
   }
 }

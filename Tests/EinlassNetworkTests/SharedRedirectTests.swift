@@ -164,7 +164,7 @@ import Testing
     defer { plain.close() }
     let words = try Self.browser(plain, "GET /back").receiveAnswer()
     #expect(words.hasPrefix("HTTP/1.1 400 ") && !words.contains("<script>"))
-    #expect(words.contains("No sign-in is waiting"))
+    #expect(words.contains("belong to the sign-in that is waiting"))
   }
 
   @Test(
@@ -173,6 +173,8 @@ import Testing
       ("OPTIONS /back?code=C", nil, 405, "another method"),
       ("GET /back", "localhost", 421, "127.0.0.1 and localhost are two hosts"),
       ("GET /favicon.ico", nil, 404, "no answer"),
+      // The question of another process.
+      ("GET \(RedirectRequest.probePath)", "localhost", 404, "no answer"),
     ] as [(String, String?, Int, String)])
   func told(line: String, host: String?, status: Int, words: String) async throws {
     let told = Lock<[RefusedReturn]>([])
@@ -196,6 +198,22 @@ import Testing
     try refuse()
     #expect(told.withLock { $0 } == expected)
     other.close()
+    task.cancel()
+    _ = await task.result
+  }
+
+  @Test func `A request without an error is not told after one with an error`() async throws {
+    let told = Lock<[RefusedReturn]>([])
+    let claim = Self.claim("state=S") { refused in told.withLock { $0.append(refused) } }
+    let open = try Self.open()
+    defer { open.close() }
+    let task = Self.waits(open, claim)
+    for line in ["HEAD /back", "GET /back?error=access_denied", "HEAD /back", "GET /back?x=1"] {
+      let page = try Self.browser(open, line).receiveAnswer()
+      #expect(!page.contains("Start again"))
+    }
+    let error = RefusedReturn.foreign(RedirectParameters("error=access_denied"))
+    #expect(told.withLock { $0 } == [.request(status: 405), error])
     task.cancel()
     _ = await task.result
   }
