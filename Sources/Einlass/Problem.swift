@@ -33,6 +33,7 @@ public struct Problem: Error, Sendable, Equatable {
     case tryAgain, tryLater, report, updateEinlass, freeMemory, raiseProcessLimit
     // At the provider.
     case checkClock, unlockOnWeb, changeSettings, checkRights, signOutThere, enterShownPIN
+    case checkClientID, checkClientKey, checkClientCertificate, askOperator
     case pasteAddress, signInOrReport, signInAtProvider, signInElsewhere, signInWithoutAccount
     case signInForResource, useOtherFlow, nameAssertion, replaceAssertion
     // In the network, and in the configuration.
@@ -53,7 +54,7 @@ public struct Problem: Error, Sendable, Equatable {
     case restoreStoreFile, finishMove, restoreKey, passRightPassphrase, passSecret
     case configureAgain, restoreKeyFile, copyKeyFile, correctKeyCommand, nameKeyCommand
     case restoreOrOtherSlot, useOtherSlot, addSlotFirst, startSecretService, installSecretTool
-    case unlockStore
+    case unlockStore, addFirst, nameStore
     // About a database.
     case copyDatabase, installLibpq, createDatabase, askForRights, namePrimary, changeTables
     case dropSchema, correctAddress, hidePassword, verifyServer

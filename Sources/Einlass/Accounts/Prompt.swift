@@ -109,6 +109,8 @@ public enum Prompt: Sendable, Equatable {
     public var isNew: Bool
     /// Whether the previous entry did not fit.
     public var isAgain: Bool
+    /// Whether a short one is refused: `AccountsFile.requireStrength`.
+    public var isLong = false
 
     public init(_ purpose: Purpose, path: String?, isNew: Bool = false, isAgain: Bool = false) {
       self.purpose = purpose

@@ -13,11 +13,15 @@ public struct Revocation: Sendable, Equatable {
     public var advice: Problem.Advice?
     /// The request without which the provider cannot be asked, if there is one.
     public var hint: Problem.Hint?
+    /// The missing parts of the registration, as in the `detail` of `authenticatorUnconfigured`.
+    public var missing: String?
 
     public init(
-      what: String, reason: String, advice: Problem.Advice? = nil, hint: Problem.Hint? = nil
+      what: String, reason: String, advice: Problem.Advice? = nil, hint: Problem.Hint? = nil,
+      missing: String? = nil
     ) {
       (self.what, self.reason, self.advice, self.hint) = (what, reason, advice, hint)
+      self.missing = missing
     }
   }
 
@@ -298,16 +302,19 @@ extension SignOut {
 
 extension Revocation {
   fileprivate mutating func leave(
-    _ what: String, _ reason: String, advice: Problem.Advice? = nil, hint: Problem.Hint? = nil
+    _ what: String, _ reason: String, advice: Problem.Advice? = nil, hint: Problem.Hint? = nil,
+    missing: String? = nil
   ) {
-    notRevoked.append(Remainder(what: what, reason: reason, advice: advice, hint: hint))
+    notRevoked.append(
+      Remainder(what: what, reason: reason, advice: advice, hint: hint, missing: missing))
   }
 
   fileprivate mutating func leave(_ what: String, _ problem: Problem) {
     // Any other hint is about the credential, and that has been removed here.
     let isAboutSettings = problem.reason == .authenticatorUnconfigured
     leave(
-      what, problem.message, advice: problem.advice, hint: isAboutSettings ? problem.hint : nil)
+      what, problem.message, advice: problem.advice, hint: isAboutSettings ? problem.hint : nil,
+      missing: isAboutSettings ? problem.detail : nil)
   }
 }
 

@@ -47,9 +47,9 @@ indirect enum FlowDescriptor: Sendable, Equatable {
   ///
   /// `authorize.query` is added to the standard's parameters, and `responseMode` as `response_mode`:
   /// how the browser brings the response. Without it the provider decides. Only with `fragment` does a
-  /// page of ours fetch the response from there. With `pushed` the parameters are sent
-  /// there first, and the browser carries only a reference to them (RFC 9126). The words from
-  /// `token` on are those of `TokenEndpoint`.
+  /// page of ours fetch the response from there, and `form_post` needs a redirect address at which
+  /// einlass listens. With `pushed` the parameters are sent there first, and the browser carries only
+  /// a reference to them (RFC 9126). The words from `token` on are those of `TokenEndpoint`.
   struct AuthorizationCode: Sendable, Equatable {
     @Indirect var authorize: RequestTemplate
     var redirect: RedirectDescriptor

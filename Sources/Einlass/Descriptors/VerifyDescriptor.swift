@@ -123,8 +123,8 @@ extension Provider {
     }
   }
 
-  /// The parts of a registration that a check cannot do without. The store vouches for its own
-  /// tokens also if the provider cannot be asked about them.
+  /// The parts of a registration that a check cannot do without. The store vouches for the
+  /// tokens that einlass got itself also if the provider cannot be asked about them.
   public var checkNeeds: [RegistrationPart] {
     verification == .signedIdentity ? signatureMethod.needs : [.clientID]
   }

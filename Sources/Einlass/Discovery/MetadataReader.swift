@@ -60,6 +60,14 @@ struct MetadataReader {
     }
   }
 
+  /// Returns the known names of a list. One of unknown names alone counts as unreadable.
+  mutating func list<Name>(_ name: String, of known: (String) -> Name?) -> [Name] {
+    guard let names = list(name), !names.isEmpty else { return [] }
+    let found = names.compactMap(known)
+    if found.isEmpty { note(name) }
+    return found
+  }
+
   /// Returns a list of scopes. A text has them between blanks, as in a request.
   mutating func scopes(_ name: String) -> [String] {
     (list(name) ?? []).flatMap { $0.split(separator: " ").map(String.init) }
@@ -105,13 +113,25 @@ extension MetadataReader {
     }
   }
 
-  private static func isListOfProtection(_ name: String) -> Bool {
+  fileprivate static func isListOfProtection(_ name: String) -> Bool {
     name.hasSuffix("_signing_alg_values_supported") || name == "code_challenge_methods_supported"
   }
 
-  private static func isFlagOfProtection(_ name: String) -> Bool {
+  fileprivate static func isFlagOfProtection(_ name: String) -> Bool {
     name.hasPrefix("require_") || name.hasPrefix("dpop_")
       || name == "authorization_response_iss_parameter_supported"
       || name == "tls_client_certificate_bound_access_tokens"
+  }
+}
+
+extension ServerMetadata.Fault {
+  /// Whether a member that promises or demands protection is the cause.
+  var isOfProtection: Bool {
+    switch self {
+    case .member(let name):
+      MetadataReader.isListOfProtection(name) || MetadataReader.isFlagOfProtection(name)
+    case .demand, .lacksS256: true
+    case .foreignIssuer, .unsafeAddress, .unsupported: false
+    }
   }
 }

@@ -81,8 +81,14 @@ extension Einlass {
       }
       // Some servers name an endpoint only in another document.
       while metadata.isIncomplete, let other = places.popFirst() {
-        if let more = try? await self.metadata(of: text, at: other, issuer, request, &absence) {
-          metadata.complete(from: more)
+        guard let document = try? await self.document(at: other, issuer, request, &absence)
+        else { continue }
+        do throws(ServerMetadata.Fault) {
+          metadata.complete(from: try ServerMetadata(document, issuer: text))
+        } catch {
+          guard !error.isOfProtection || error == .lacksS256 && metadata.announcesS256 else {
+            throw .undescribed(.issuer, at: issuer, error.sentence)
+          }
         }
       }
       var descriptor = metadata.descriptor(
@@ -100,14 +106,30 @@ extension Einlass {
         absence.map { "it \($0)" } ?? "there is no document that names its issuer")
   }
 
-  /// Returns the issuer's metadata at an address; `nil` if there is none. Throws a retryable
-  /// `providerFailure` if the server cannot answer now.
-  ///
-  /// - Parameter absence: Receives the reason why an answer is no document, as the end of a sentence.
+  /// Returns the issuer's metadata at an address; `nil` if there is none.
   private func metadata(
     of text: String, at place: WebAddress, _ issuer: WebAddress, _ request: AddProviderRequest,
     _ absence: inout String?
   ) async throws(Problem) -> ServerMetadata? {
+    guard let document = try await self.document(at: place, issuer, request, &absence)
+    else { return nil }
+    do throws(ServerMetadata.Fault) {
+      return try ServerMetadata(document, issuer: text)
+    } catch {
+      // A server that answers each path with JSON does so where it has no document.
+      guard error != .member("issuer") else { return nil }
+      throw .undescribed(.issuer, at: issuer, error.sentence)
+    }
+  }
+
+  /// Returns the document at an address; `nil` if there is none. Throws a retryable
+  /// `providerFailure` if the server cannot answer now.
+  ///
+  /// - Parameter absence: Receives the reason why an answer is no document, as the end of a sentence.
+  private func document(
+    at place: WebAddress, _ issuer: WebAddress, _ request: AddProviderRequest,
+    _ absence: inout String?
+  ) async throws(Problem) -> JSONValue? {
     var question = HTTPRequest(.get, place, responseLimitBytes: ServerMetadata.limitBytes)
     question.needsPublicAddress = request.isPublicOnly == true
     let response = try await effects.document(question)
@@ -125,13 +147,7 @@ extension Einlass {
       absence = absence ?? response.fault
       return nil
     }
-    do throws(ServerMetadata.Fault) {
-      return try ServerMetadata(document, issuer: text)
-    } catch {
-      // A server that answers each path with JSON does so where it has no document.
-      guard error != .member("issuer") else { return nil }
-      throw .undescribed(.issuer, at: issuer, error.sentence)
-    }
+    return document
   }
 }
 
@@ -145,9 +161,7 @@ extension WebAddress {
     }
     return String(String(id).prefix(64).drop { $0 == "-" }.reversed().drop { $0 == "-" }.reversed())
   }
-}
 
-extension WebAddress {
   /// The same id with a digest, for an issuer whose usual id is taken. Ids can collide, because
   /// `a_b` and `a-b` both become `a-b`.
   var otherProviderID: String {
@@ -195,11 +209,19 @@ extension ServerMetadata {
       || !hasOpenIDMember
   }
 
-  /// Takes over the missing endpoints, and the members about id_tokens, of another document.
+  /// Takes over the missing endpoints, the promises, and the members about id_tokens, of another
+  /// document.
   fileprivate mutating func complete(from other: ServerMetadata) {
     registrationEndpoint = registrationEndpoint ?? other.registrationEndpoint
     revocationEndpoint = revocationEndpoint ?? other.revocationEndpoint
     ignored += other.ignored.filter { !ignored.contains($0) }
+    promisesIssuer = promisesIssuer || other.promisesIssuer
+    if other.mutualTLS.bindsTokens { mutualTLS.bindsTokens = true }
+    if other.requiresPushedRequests {
+      requiresPushedRequests = true
+      pushedAuthorizationRequestEndpoint =
+        pushedAuthorizationRequestEndpoint ?? other.pushedAuthorizationRequestEndpoint
+    }
     guard !isOpenID || keySetAddress == nil || !hasOpenIDMember, other.isOpenID else { return }
     hasOpenIDMember = true
     if other.keySetAddress != nil {
@@ -372,6 +394,6 @@ extension Problem {
     Problem(
       .providerFailure,
       "The metadata of the \(server.rawValue) at \(address.host) is missing or invalid: \(why).",
-      isRetryable: isRetryable)
+      advice: isRetryable ? nil : .askOperator, isRetryable: isRetryable)
   }
 }

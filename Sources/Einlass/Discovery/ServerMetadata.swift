@@ -107,8 +107,8 @@ struct ServerMetadata: Equatable {
     userinfoEndpoint = userinfo
     endSessionEndpoint = reader.address("end_session_endpoint")
     func authentications(_ endpoint: String) -> [ClientAuthentication] {
-      reader.list("\(endpoint)_endpoint_auth_methods_supported")?
-        .compactMap(ClientAuthentication.init(rawValue:)) ?? []
+      reader.list(
+        "\(endpoint)_endpoint_auth_methods_supported", of: ClientAuthentication.init(rawValue:))
     }
     let ways = authentications("token")
     // Both specifications name this default.

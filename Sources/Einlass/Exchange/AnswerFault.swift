@@ -24,6 +24,13 @@ extension HTTPResponse {
     return isPage ? "is a web page" : nil
   }
 
+  /// Whether a refusal is more likely a proxy's word than that of a token endpoint, which has 400 or
+  /// 401 and a JSON error (RFC 6749 section 5.2): one of another status without an error, and one
+  /// about the way of the request (RFC 9110 sections 15.5.8 and 15.5.9, RFC 8470 section 5.2).
+  func isByProxy(_ errorText: ProviderErrorText?) -> Bool {
+    [407, 408, 425].contains(status) || errorText == nil && ![400, 401].contains(status)
+  }
+
   private var isRedirect: Bool { [301, 302, 303, 307, 308].contains(status) }
 
   /// The reason why the answer is no JSON object, as the end of a sentence; `nil` for an object.
@@ -46,9 +53,19 @@ extension HTTPResponse {
     guard isRedirect, request.method == .get, request.body.isEmpty, request.cookies == nil,
       !request.headers.contains(where: { $0.name.lowercased() == "authorization" }),
       let place = header("location"), let target = request.address.target(of: place),
-      target.origin == request.address.origin
+      target.origin == request.address.origin, target != request.address
     else { return nil }
     return target
+  }
+
+  /// Returns the answer with a whole address in `Location`, so that words about it can name the host.
+  fileprivate func resolved(at address: WebAddress) -> HTTPResponse {
+    guard let index = headers.firstIndex(where: { $0.name == "location" }),
+      let target = address.target(of: headers[index].value)
+    else { return self }
+    var response = self
+    response.headers[index].value = target.text
+    return response
   }
 }
 
@@ -68,7 +85,7 @@ func shownName(_ text: String) -> String? {
 
 extension WebAddress {
   /// Returns the address that a `Location` header of an answer from here names. RFC 9110 section
-  /// 10.2.2. `nil` for this same address and for one of another scheme.
+  /// 10.2.2. `nil` for an empty one and for one of another scheme.
   fileprivate func target(of location: String) -> WebAddress? {
     let place = location.prefix { $0 != "#" }
     guard !place.isEmpty else { return nil }
@@ -101,6 +118,6 @@ extension Effects {
       request.address = target
       response = try await send(request)
     }
-    return response
+    return response.resolved(at: request.address)
   }
 }

@@ -282,6 +282,9 @@ struct Exchange {
     var failure = FlowFailure(
       problem, refusesCredential: spent != nil || [401, 403].contains(response.status))
     failure.isWordless = response.status == 400 && response.body.isEmpty
+    if step.isRepeated, spent == nil, response.isByProxy(errorText) {
+      failure.problem.isRetryable = true
+    }
     return failure
   }
 

@@ -12,14 +12,16 @@ extension Exchange {
     guard answer.isSigned, let registration, let endpoint = provider.keySource,
       let keySet = endpoint.keySet, let issuer = endpoint.issuer
     else {
-      var failure = unusable(.identity)
+      var failure = unusable(.identity, answer.fault)
       failure.isUnreadable = true
       throw failure
     }
     // The registration may name another algorithm for these answers than for id_tokens.
     let allowed = endpoint.algorithms.union(TokenAlgorithm.usual).subtracting([.hs256])
     let now = effects.now(at: endpoint.request.address)
-    let text = String(decoding: answer.body, as: UTF8.self)
+    // Some servers end the text with a line feed.
+    let end = answer.body.lastIndex { $0 > 0x20 }.map { $0 + 1 } ?? 0
+    let text = String(decoding: answer.body[..<end], as: UTF8.self)
     let result = try await checked(by: keySet, isFresh: true) { keys in
       Result { () throws(IDTokenExpectation.Fault) in
         let claims = try JSONWebSignature.claims(in: text, keys, allowed).1

@@ -26,7 +26,7 @@ extension Exchange {
     if !template.saysWhoAsks {
       proofs = ClientProof.all(
         of: registration, at: template.address, of: endpoint, authentication: others,
-        remembering: effects.memory)
+        step: step, remembering: effects.memory)
       if form.mayBeSpent { proofs = Array(proofs.prefix(1)) }
     }
     /// The failure to report if no other audience makes the request valid.
@@ -80,9 +80,10 @@ extension FlowFailure {
   /// it need not be the secret.
   fileprivate func naming(_ proof: ClientProof?, _ provider: Provider) -> FlowFailure {
     guard let proof, problem.reason == .authenticatorUnconfigured,
-      problem.serverError?.oauthCode == .invalidClient
+      problem.serverError?.oauthCode == .invalidClient, problem.advice == .changeSettings
     else { return self }
     var failure = self
+    failure.problem.advice = proof.advice
     failure.problem.message =
       "\(provider.name) does not accept the application. It was sent \(proof.words)."
     return failure

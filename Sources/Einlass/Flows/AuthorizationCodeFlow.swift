@@ -12,6 +12,9 @@ func authorizationCode(
   let place = try await flow.open(
     descriptor.redirect, takingFragment: descriptor.responseMode == .fragment)
   defer { place.close() }
+  guard place.listener != nil || descriptor.responseMode != .formPost else {
+    throw FlowFailure(.postedElsewhere(flow.provider))
+  }
 
   var exchange = flow.exchange(hiding: [proof.codeVerifier, nonce.map { Secret($0) }])
   let pending = PendingAuthorization(

@@ -7,6 +7,8 @@ struct ReturnPlace: Sendable {
   /// `nil` when einlass does not listen: the front end catches the redirect, or the person pastes
   /// it.
   let listener: OpenRedirect?
+  /// Whether the response comes in the fragment.
+  let takesFragment: Bool
 
   func close() { listener?.close() }
 }
@@ -52,7 +54,8 @@ extension InteractiveFlow {
   ) async throws(FlowFailure) -> ReturnPlace {
     let registered = registration.redirect.flatMap { RedirectDescriptor(address: $0) }
     switch registered ?? redirect {
-    case .address(let address): return ReturnPlace(address: address, listener: nil)
+    case .address(let address):
+      return ReturnPlace(address: address, listener: nil, takesFragment: takingFragment)
     case .loopback(let host, let ports, let path):
       let place = RedirectPlace(
         host: host, ports: ports,
@@ -64,7 +67,8 @@ extension InteractiveFlow {
           do throws(Problem) {
             let listener = try await effects.openRedirect(place)
             asker.explain(nil)
-            return ReturnPlace(address: listener.address, listener: listener)
+            return ReturnPlace(
+              address: listener.address, listener: listener, takesFragment: takingFragment)
           } catch {
             guard error.detail == Problem.portQueue else { throw error }
             if !isWaiting {
@@ -103,7 +107,11 @@ extension InteractiveFlow {
         await outcome { () throws(Problem) in try await answered(prompt, to: place, read) }
       }
     }
-    return try await first(of: ways, or: .userCanceled(provider))
+    let arrival = try await first(of: ways, or: .userCanceled(provider))
+    // Nothing that comes later explains the rest of the flow.
+    place.listener?.expect(RedirectClaim(isOurs: { read($0) != nil }, refused: { _ in }))
+    asker.explain(nil)
+    return arrival
   }
 
   private func claim<Response>(
@@ -121,7 +129,6 @@ extension InteractiveFlow {
     _ listener: OpenRedirect, _ read: (RedirectParameters) -> Response?
   ) async throws(Problem) -> Arrival<Response>? {
     let answer = try await listener.next()
-    asker.explain(nil)
     return read(answer.parameters).map { response in
       Arrival(response: response) { outcome in
         await answer.show(
@@ -142,7 +149,7 @@ extension InteractiveFlow {
         throw .userCanceled(provider)
       }
       guard let text else { return nil }
-      let query = query(of: revealedText(text), broughtTo: place.address)
+      let query = query(of: revealedText(text), broughtTo: place)
       if let response = query.flatMap({ read(RedirectParameters($0)) }) {
         return Arrival(response: response, show: { _ in })
       }
@@ -156,15 +163,20 @@ extension InteractiveFlow {
   }
 }
 
-/// Returns the query of a returned address; `nil` if it has none or its other parts differ from
-/// `place`. Scheme and host match in any letter case, the path only exactly. Surrounding whitespace
-/// and a fragment are ignored, because clipboards and browsers add them.
-func query(of text: String, broughtTo place: String) -> String? {
-  let text = text.drop { $0.isWhitespace }.prefix { !$0.isWhitespace && $0 != "#" }
-  guard let mark = text.firstIndex(of: "?"),
-    sameBytes(lowercasingHost(text[..<mark]), lowercasingHost(place[...]))
-  else { return nil }
-  return String(text[text.index(after: mark)...])
+/// Returns the query of a returned address, or the fragment if the response comes there; `nil` if it
+/// has none or its other parts differ from `place`. Scheme and host match in any letter case, the path
+/// only exactly. Surrounding whitespace and any other fragment are ignored, because clipboards and
+/// browsers add them.
+func query(of text: String, broughtTo place: ReturnPlace) -> String? {
+  let text = text.drop { $0.isWhitespace }.prefix { !$0.isWhitespace }
+  let hash = text.firstIndex(of: "#") ?? text.endIndex
+  let mark = text[..<hash].firstIndex(of: "?") ?? hash
+  guard sameBytes(lowercasingHost(text[..<mark]), lowercasingHost(place.address[...])) else {
+    return nil
+  }
+  let fragment = text[hash...].dropFirst()
+  if place.takesFragment, !fragment.isEmpty { return String(fragment) }
+  return mark == hash ? nil : String(text[mark..<hash].dropFirst())
 }
 
 private func lowercasingHost(_ address: Substring) -> String {

@@ -64,6 +64,8 @@ extension InteractiveFlow {
     var interval = device.intervalSeconds
     // Counted down, not compared with the clock, because the clock may be set during the wait.
     var leftSeconds = device.lifetimeSeconds
+    /// The failure of the last poll; `nil` if the provider has answered it.
+    var failure: Problem?
     let standard = [
       Parameter("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
       Parameter("device_code", revealedText(device.deviceCode)),
@@ -75,7 +77,7 @@ extension InteractiveFlow {
       let wait = min(interval, leftSeconds)
       try await effects.sleepUntil(effects.now() + wait)
       leftSeconds -= wait
-      guard leftSeconds > 0 else { throw .codeExpired(provider) }
+      guard leftSeconds > 0 else { throw .codeExpired(provider, failure) }
       let said: Problem.ServerError?
       var problem: Problem?
       var state: DeviceState?
@@ -98,11 +100,13 @@ extension InteractiveFlow {
         said = problem?.serverError
         state = error.deviceState
       }
+      failure = state == nil ? problem : nil
+      asker.explain(failure?.message)
       switch state {
       case .pending: continue
       case .slowDown: interval += 5
       case .denied: throw .accessDenied(provider, said)
-      case .expired: throw .codeExpired(provider)
+      case .expired: throw .codeExpired(provider, nil)
       case nil:
         guard let problem, problem.isRetryable else {
           throw problem ?? .unusable(provider, said)
@@ -200,9 +204,14 @@ extension Problem {
       provider: provider.id, serverError: said)
   }
 
-  fileprivate static func codeExpired(_ provider: Provider) -> Problem {
-    Problem(
-      .flowExpired, "The code was not entered at \(provider.name) in time.",
-      isRetryable: true, provider: provider.id)
+  /// The end of a code. `failure`: that of the last poll, after which nobody knows whether the code
+  /// was entered.
+  fileprivate static func codeExpired(_ provider: Provider, _ failure: Problem?) -> Problem {
+    let message =
+      failure.map { "The code has ended, and the last poll for it has failed: \($0.message)" }
+      ?? "The code was not entered at \(provider.name) in time."
+    return Problem(
+      .flowExpired, message, isRetryable: true, provider: provider.id,
+      networkCode: failure?.networkCode, serverError: failure?.serverError)
   }
 }

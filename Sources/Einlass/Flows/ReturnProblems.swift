@@ -19,6 +19,14 @@ extension Problem {
       .providerFailure, "\(provider.name)'s answer to the sign-in \(flaw).", provider: provider.id)
   }
 
+  /// The provider posts the response to an address at which einlass does not listen.
+  static func postedElsewhere(_ provider: Provider) -> Problem {
+    Problem(
+      .flowNotSupported,
+      "\(provider.name) posts its answer, and the redirect address is none of this machine",
+      provider: provider.id)
+  }
+
   /// The `detail` of a redirect address whose port a sign-in of another process has.
   public static let portQueue = "portQueue"
 

@@ -35,17 +35,19 @@ struct ClientAssertion: Sendable, Equatable {
   /// The valid values of `assertionAudience` of a registration.
   static let audiences = Audience.allCases.map(\.rawValue)
 
-  /// Returns the audiences to try for a request to this address, in order. The token endpoint's
-  /// address is one only for a server of the same origin: an issuer may name the token endpoint of
-  /// another server, and could use the assertion there.
-  func audiences(at address: WebAddress, of tokens: TokenEndpoint) -> [String] {
-    let (own, issuer, token) = (address.text, tokens.issuer?.text, tokens.request.address)
-    switch audience {
-    case .endpoint?: return [own]
-    case .issuer?: return [issuer ?? own]
-    case nil where address == token: return [own, issuer].compactMap(\.self)
-    case nil:
-      return [issuer, own, address.origin == token.origin ? token.text : nil].compactMap(\.self)
+  /// Returns the audiences to try for a request to this address, in order. A request for a token
+  /// begins with its own address, which may be that for clients with a certificate or that of a
+  /// refresh. The token endpoint's address is one only for a server of the same origin: an issuer may
+  /// name the token endpoint of another server, and could use the assertion there.
+  func audiences(at address: WebAddress, of tokens: TokenEndpoint, step: Step) -> [String] {
+    let (own, issuer) = (address.text, tokens.issuer?.text)
+    let endpoint = tokens.request.address
+    let token = endpoint != address && endpoint.origin == address.origin ? endpoint.text : nil
+    return switch audience {
+    case .endpoint?: [own]
+    case .issuer?: [issuer ?? own]
+    case nil where MutualTLS.Endpoint(of: step) == .token: [own, token, issuer].compactMap(\.self)
+    case nil: [issuer, own, token].compactMap(\.self)
     }
   }
 

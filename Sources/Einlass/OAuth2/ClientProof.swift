@@ -3,6 +3,8 @@ struct ClientProof {
   let way: ClientAuthentication
   /// `nil` for a method without an assertion.
   var audience: String?
+  /// Whether the registration has no secret, so that an empty one is sent.
+  var isEmpty = false
 
   /// Returns the proofs to try at an endpoint, in order. Each method with an assertion is tried with
   /// each audience, and first with the one that has worked there. After the method that the endpoint
@@ -11,7 +13,7 @@ struct ClientProof {
   /// - Parameter others: The methods of an endpoint with a list of its own.
   static func all(
     of registration: ClientRegistration, at address: WebAddress, of endpoint: TokenEndpoint,
-    authentication others: [ClientAuthentication]?, remembering memory: ServerMemory
+    authentication others: [ClientAuthentication]?, step: Step, remembering memory: ServerMemory
   ) -> [ClientProof] {
     let announced = endpoint.clientAuthentication.fitting(registration, at: others)
     let own = endpoint.clientAuthentication.fitting(registration)
@@ -22,8 +24,10 @@ struct ClientProof {
       guard hasSecret || !way.isForSecret || way == .basicEmpty else {
         return [ClientProof(way: .none)]
       }
-      guard way.isAssertion else { return [ClientProof(way: way)] }
-      var audiences = endpoint.assertion.audiences(at: address, of: endpoint)
+      guard way.isAssertion else {
+        return [ClientProof(way: way, isEmpty: !hasSecret && way.isForSecret)]
+      }
+      var audiences = endpoint.assertion.audiences(at: address, of: endpoint, step: step)
       if let kept = memory.assertionAudiences.read(address.text),
         let index = audiences.firstIndex(of: kept)
       {
@@ -37,7 +41,15 @@ struct ClientProof {
   var words: String {
     if let audience { return "an assertion for \(audience) (\(way.rawValue))" }
     if way.isMutualTLS { return "a certificate (\(way.rawValue))" }
+    if isEmpty { return "the clientId with an empty secret (\(way.rawValue))" }
     return way == .none ? "the clientId alone" : "the clientId and clientSecret (\(way.rawValue))"
+  }
+
+  /// The next step after a refusal, which names only the parts that were sent.
+  var advice: Problem.Advice {
+    if way.isMutualTLS { return .checkClientCertificate }
+    if way == .privateKeyJWT { return .checkClientKey }
+    return way == .none || isEmpty ? .checkClientID : .changeSettings
   }
 }
 

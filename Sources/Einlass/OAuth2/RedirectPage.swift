@@ -10,10 +10,12 @@ public struct RedirectPage: Sendable, Equatable {
     case questionLeft
     /// The person refused, or the provider in their name.
     case denied
-    /// The sign-in failed; the sentence says how to proceed.
+    /// The sign-in failed; the sentence says what happened. The application has the next step.
     case failed(String)
-    /// No sign-in waits for this response.
+    /// No sign-in waits any more.
     case unexpected
+    /// The response belongs to none of the waiting sign-ins.
+    case foreign
     /// The request is no response of a provider; the status is that of the answer.
     case refused(status: Int)
     /// The response is in the fragment; the page posts it back.
@@ -34,7 +36,7 @@ public struct RedirectPage: Sendable, Equatable {
   /// 400 for an unexpected response, and 200 for that of a sign-in.
   public var status: Int {
     switch outcome {
-    case .unexpected: 400
+    case .unexpected, .foreign: 400
     case .refused(let status): status
     case .signedIn, .questionLeft, .denied, .failed, .fragment: 200
     }
@@ -82,7 +84,7 @@ public struct RedirectPage: Sendable, Equatable {
     case .questionLeft: "One question is left"
     case .denied: "Not signed in"
     case .failed: "Sign-in failed"
-    case .unexpected, .refused: "Nothing to do here"
+    case .unexpected, .foreign, .refused: "Nothing to do here"
     case .fragment: "One moment"
     }
   }
@@ -101,17 +103,17 @@ public struct RedirectPage: Sendable, Equatable {
     case .questionLeft:
       return ["\(provider) does not name the account. \(goOn) now asks you for it.", close]
     case .denied: return ["Access to your \(provider) account was denied to \(goOn).", close]
-    case .failed(let sentence): return [sentence, close]
+    case .failed(let sentence):
+      return [sentence, "You can close this tab and see in \(goOn) how to go on."]
     case .unexpected:
       return ["No sign-in is waiting for this answer. Start again from your application."]
-    case .refused(let status):
-      return [
-        RefusedReturn.request(status: status).sentence, "Start again from your application.",
-      ]
+    case .foreign:
+      return ["This answer does not belong to the sign-in that is waiting.", close]
+    case .refused(let status): return [RefusedReturn.request(status: status).sentence, close]
     case .fragment:
       return [
         "The browser hands over the answer to the sign-in.",
-        "If this page stays, there was no answer. Start again from your application.",
+        "If this page stays, there was no answer.", close,
       ]
     }
   }

@@ -17,17 +17,28 @@ public enum RefusedReturn: Sendable, Equatable {
     case .request(431):
       "The browser sent more than 64 KiB of headers. Most of them are cookies of other programs on this computer."
     case .request: "The request is no answer of a provider."
-    case .foreign(let parameters): Self.sentence(about: ReturnedParameters(parameters))
+    case .foreign(let parameters):
+      if let error {
+        "The answer had the error \(error), but not \(Self.proof)."
+      } else if ReturnedParameters(parameters).isEmpty {
+        "The browser came back without an answer."
+      } else {
+        "The answer did not have \(Self.proof)."
+      }
     }
   }
 
-  /// Names only an error that looks like one of RFC 6749, because any web page can send one.
-  private static func sentence(about parameters: ReturnedParameters) -> String {
-    guard !parameters.isEmpty else { return "The browser came back without an answer." }
-    let place = "the state or the token of this sign-in"
-    guard let error = parameters["error"], 1...64 ~= error.utf8.count,
+  /// Whether the request names an error of the provider, which explains more than any other.
+  public var namesError: Bool { error != nil }
+
+  private static let proof = "the state or the token of this sign-in"
+
+  /// The error of a response, if it looks like one of RFC 6749, because any web page can send one.
+  private var error: String? {
+    guard case .foreign(let parameters) = self,
+      let error = ReturnedParameters(parameters)["error"], 1...64 ~= error.utf8.count,
       error.utf8.allSatisfy({ $0 == UInt8(ascii: "_") || (0x61...0x7A).contains($0) })
-    else { return "The answer did not have \(place)." }
-    return "The answer had the error \(error), but not \(place)."
+    else { return nil }
+    return error
   }
 }

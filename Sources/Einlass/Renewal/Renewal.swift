@@ -59,7 +59,9 @@ extension StoredCredentialFlow {
   /// other than `ok` already tells more.
   private func noteFailure(_ problem: Problem, in store: AccountStore) {
     effects.noteFailedRefresh(account, problem)
-    let mark: ServiceRefusal.Refresh = problem.detail == Problem.refreshRefused ? .refused : .failed
+    // A refusal that is worth another attempt is none for good.
+    let isFinal = problem.detail == Problem.refreshRefused && !problem.isRetryable
+    let mark: ServiceRefusal.Refresh = isFinal ? .refused : .failed
     guard let own, let account = try? store.account(account.id), account.health == .ok,
       !account.serviceRefusals.contains(where: { $0.refresh == mark && $0.place == own.place })
     else { return }
@@ -259,7 +261,9 @@ extension StoredCredentialFlow {
       } catch {
         // Space on the disk or memory is short, and either may be free again in a second.
         guard [.accountStoreFailure, .internal].contains(error.reason) else { throw error }
-        guard try await attempts.wait(effects) else { throw .tokenNotSaved(error) }
+        guard try await attempts.wait(effects) else {
+          throw .tokenNotSaved(error).about(provider, account.id)
+        }
       }
     }
   }
@@ -271,6 +275,9 @@ extension StoredCredentialFlow {
       return .rejected(.reloginNeeded(provider, account))
     }
     guard failure.problem.reason != .cancelled else { throw failure.problem }
+    if failure.isWordless || failure.isFinalRefusal, try !isCurrent(in: store) {
+      return try newer(in: store)
+    }
     if failure.isWordless {
       return .failed(.refusedWithoutAWord(provider, account, failure.problem.serverError))
     }
@@ -291,6 +298,14 @@ extension StoredCredentialFlow {
     if own?.assertionSource != nil { problem = problem.withSignInHint(at: provider) }
     problem.serverError = failure.problem.serverError
     return .rejected(problem)
+  }
+
+  /// Whether the credential that this flow has read is still the stored one.
+  private func isCurrent(in store: AccountStore) throws(Problem) -> Bool {
+    guard let own else { return true }
+    return try store.credentials(account.id).contains {
+      $0.place == own.place && $0.generation == own.generation
+    }
   }
 
   /// Returns the credential now stored in place of the one that this flow has read.

@@ -11,7 +11,8 @@ struct CredentialCheck {
   /// `nil` to check only an id_token.
   let credential: Credential?
   var idToken: Secret?
-  /// Returns the stored credential of a subject under the registration.
+  /// Returns the stored credential of a subject under the registration. An added one vouches for
+  /// nothing, because a front end can add a token of another application under any client id.
   var stored: @Sendable (_ subject: String?) -> OAuth2Credential?
   var expected: VerifyRequest.Expectation
   let effects: Effects
@@ -250,8 +251,11 @@ extension CredentialCheck {
     case (.credential, .oauth2(let token)?):
       idToken = token.idToken
       stored = { store.credential(token.accessToken, of: $0, at: provider, under: registration) }
-    case (.account, .oauth2(let token)?):
-      stored = { _ in token }
+    case (.account(let id), .oauth2(let token)?):
+      stored = { _ in
+        store.credential(
+          token.accessToken, among: [id], under: registration, in: .application)
+      }
       // A stored id_token expires soon, so it is used only if the provider has no endpoint to ask.
       idToken = provider.canBeAsked ? nil : token.idToken
     default: break
@@ -296,8 +300,8 @@ extension AccountStore {
     }
   }
 
-  /// Returns the stored credential of a subject with this access token under this registration.
-  /// Returns `nil` if there is none or the store cannot be read.
+  /// Returns the credential of a subject with this access token that einlass has got itself under
+  /// this registration. Returns `nil` if there is none or the store cannot be read.
   func credential(
     _ token: Secret, of subject: String?, at provider: Provider,
     under registration: ClientRegistration
@@ -309,7 +313,7 @@ extension AccountStore {
           try reader.accounts(of: provider.id, subject: subject, limit: 2)
         })
     else { return nil }
-    return credential(token, among: accounts, under: registration)
+    return credential(token, among: accounts.map(\.id), under: registration, in: .application)
   }
 
   /// Returns the stored key that this access token is bound to (RFC 9449), from the provider's 100
@@ -320,16 +324,19 @@ extension AccountStore {
     let accounts = try? read { reader throws(Problem) in
       try reader.lastUsedAccounts(of: provider.id, limit: 100)
     }
-    return credential(token, among: accounts ?? [], under: registration)?.proofKey
+    return credential(token, among: (accounts ?? []).map(\.id), under: registration)?.proofKey
   }
 
-  private func credential(
-    _ token: Secret, among accounts: [Account], under registration: ClientRegistration
+  /// - Parameter role: the wanted role; `nil` for any.
+  fileprivate func credential(
+    _ token: Secret, among accounts: [Account.ID], under registration: ClientRegistration,
+    in role: StoredCredential.Role? = nil
   ) -> OAuth2Credential? {
     for account in accounts {
-      for stored in (try? credentials(account.id)) ?? [] {
+      for stored in (try? credentials(account)) ?? [] {
         if case .oauth2(let own) = stored.credential, own.accessToken == token,
-          sameBytes(stored.registration.clientID, registration.clientID)
+          sameBytes(stored.registration.clientID, registration.clientID),
+          role == nil || stored.role == role
         {
           return own
         }

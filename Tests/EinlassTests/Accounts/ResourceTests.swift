@@ -462,6 +462,51 @@ import Testing
     #expect(script.log.last == "GET https://as.example/.well-known/openid-configuration")
   }
 
+  @Test(arguments: [
+    (#""authorization_response_iss_parameter_supported":true"#, "promisesIssuer"),
+    (#""tls_client_certificate_bound_access_tokens":true"#, "mutualTLS/bindsTokens"),
+    (
+      #""require_pushed_authorization_requests":true,"pushed_authorization_request_endpoint":"https://as.example/par""#,
+      "requiresPushed"
+    ),
+  ])
+  func `The promises of a second document hold`(members: String, word: String) async throws {
+    for more in [members + ",", ""] {
+      let second = Self.server.replacing("{\"issuer\"", with: "{\(more)\"issuer\"")
+      let script = Script([.json(Self.server), .json(second)])
+      let descriptor = try await Sample.engine(script).descriptor(
+        of: AddProviderRequest(.issuer("https://as.example"))
+      ).descriptor
+      #expect((descriptor.at(pointer: "/flows/0/\(word)") == true) == !more.isEmpty)
+    }
+  }
+
+  @Test(arguments: [
+    (#""dpop_signing_alg_values_supported":7"#, true),
+    (#""require_signed_request_object":true"#, true),
+    // The first document announces S256.
+    (#""code_challenge_methods_supported":["plain"]"#, false),
+    (#""jwks_uri":"/keys","subject_types_supported":["public"]"#, false),
+  ])
+  func `A second document refuses an issuer only for its protection`(
+    member: String, isRefused: Bool
+  ) async throws {
+    let second = #"""
+      {"issuer":"https://as.example","authorization_endpoint":"https://as.example/a",\#
+      "token_endpoint":"https://as.example/t",\#(member)}
+      """#
+    let script = Script([.json(Self.server), .json(second)])
+    let request = AddProviderRequest(.issuer("https://as.example"))
+    guard isRefused else {
+      _ = try await Sample.engine(script).descriptor(of: request)
+      return
+    }
+    let problem = await #expect(throws: Problem.self) {
+      try await Sample.engine(script).descriptor(of: request)
+    }
+    #expect(problem?.message.contains(member.split(separator: "\"")[0]) == true)
+  }
+
   @Test func `A new issuer never gets the id of an existing provider`() async throws {
     let catalog = try await Self.engine(Script()).catalog
     let other = catalog.freeID(for: try WebAddress.parse("https://as.example/"))

@@ -110,6 +110,14 @@ import Testing
     }
   }
 
+  @Test(arguments: ["token", "revocation", "introspection"])
+  func `A list of unknown methods alone is named as ignored`(endpoint: String) throws {
+    let name = "\(endpoint)_endpoint_auth_methods_supported"
+    #expect(try Self.read(name, ["foo"]).ignored == [name])
+    #expect(try Self.read(name, ["foo", "client_secret_post"]).ignored.isEmpty)
+    #expect(try Self.read(name, []).ignored.isEmpty)
+  }
+
   @Test func `A needed member is refused by name, and one for id_tokens only where they are used`()
     throws
   {

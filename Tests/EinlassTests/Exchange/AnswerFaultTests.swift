@@ -39,6 +39,7 @@ struct AnswerFaultTests {
       ("https://op.example@evil.example/", nil), ("", nil), ("#c", nil),
       ("file:///etc/passwd", nil), ("FILE:/b", nil), ("mailto:b", nil), ("b:c/d", nil),
       ("HTTPS://op.example/b", "https://op.example/b"), ("c/b:d", "https://op.example/a/c/b:d"),
+      ("x", nil), ("/a/x#c", nil), ("https://op.example:443/a/x", nil),
     ] as [(String, String?)])
   func redirects(place: String, target: String?) async throws {
     let address = WebAddress(scheme: .https, host: "op.example", path: "/a/x")
@@ -50,6 +51,19 @@ struct AnswerFaultTests {
       #expect(script.requests.dropFirst().map(\.address.text) == (target.map { [$0] } ?? []))
       #expect(response.status == (target == nil ? status : 200))
     }
+  }
+
+  @Test(
+    "The words about a redirect name its host",
+    arguments: [
+      ("x", "op.example"), ("//evil.example/b", "evil.example"),
+      ("https://evil.example/b", "evil.example"), ("", nil),
+    ] as [(String, String?)])
+  func words(place: String, host: String?) async throws {
+    let address = WebAddress(scheme: .https, host: "op.example", path: "/a/x")
+    let script = Script([.text("", status: 302, headers: [.init("location", place)])])
+    let response = try await script.effects.document(HTTPRequest(.get, address))
+    #expect(response.fault == (host.map { "redirects to \($0)" } ?? "redirects"))
   }
 
   @Test(
@@ -72,8 +86,10 @@ struct AnswerFaultTests {
 
   @Test(arguments: [3, 4])
   func `Three redirects are followed, and the fourth is returned`(count: Int) async throws {
-    let hop = Script.Reply.text("", status: 302, headers: [.init("location", "/b")])
-    let script = Script(Array(repeating: hop, count: count) + [.json("{}")])
+    let hops = (0..<count).map { hop in
+      Script.Reply.text("", status: 302, headers: [.init("location", "/\(hop)")])
+    }
+    let script = Script(hops + [.json("{}")])
     let address = WebAddress(scheme: .https, host: "op.example")
     let response = try await script.effects.document(HTTPRequest(.get, address))
     #expect(response.status == (count == 3 ? 200 : 302))

@@ -268,6 +268,20 @@ import Testing
     #expect(script.log.count { $0 == "ask enterVerifier redirectURL again" } == 1)
   }
 
+  @Test func `A pasted answer withdraws the words about a refused one`() async throws {
+    let script = Script(
+      [.json(Self.token)], answers: [.accept()], brought: ["code=C&state=x"],
+      pasted: ["http://127.0.0.1:8400/callback?\(Self.good())"])
+    var asker = script.asker([.openURL, .enterVerifier])
+    let ask = asker.ask
+    asker.ask = { prompt async throws(Problem) in
+      while prompt.kind == .enterVerifier, script.explanation == nil { await Task.yield() }
+      return try await ask(prompt)
+    }
+    _ = try await Sample.engine(script).signIn(Self.request(), asking: asker)
+    #expect(script.explanation == nil)
+  }
+
   @Test("The port of another sign-in is waited for", arguments: [true, false])
   func portQueue(isRegistered: Bool) async throws {
     let script = Script([.json(Self.token)], answers: [.accept()], brought: [Self.good()])

@@ -141,6 +141,31 @@ import Testing
     #expect(sleeps(script) == [7, 14, 14].map { (seconds: Int64) in "\(Script.now + seconds)" })
   }
 
+  @Test(
+    "A code that ends after a failed poll says why, and only then",
+    arguments: [
+      (
+        [
+          .text(
+            "", status: 302, headers: [HTTPRequest.Header("location", "http://portal.example/")])
+        ], "redirects to portal.example"
+      ),
+      ([.text("<html>")], "is a web page"), ([.text("busy", status: 503)], "status 503"),
+      ([.text("404 page not found", status: 404)], "status 404"),
+      ([.text("busy", status: 503), pending], nil),
+    ] as [([Script.Reply], String?)])
+  func explained(replies: [Script.Reply], words: String?) async throws {
+    // The next poll after a failure is twice as late.
+    let device = Self.device.replacing("1800", with: "\(replies.count * 14)")
+    let script = Script([.json(device)] + replies, answers: [.accept()])
+    let problem = await #expect(throws: Problem.self) { _ = try await signIn(script) }
+    #expect(problem?.reason == .flowExpired && problem?.isRetryable == true)
+    #expect(problem?.message.contains("was not entered") == (words == nil))
+    #expect(words.map { problem?.message.contains($0) == true } ?? true)
+    #expect(words.map { script.explanation?.contains($0) == true } ?? (script.explanation == nil))
+    #expect(script.unusedReplyCount == 0)
+  }
+
   /// The code's lifetime is measured by elapsed time, because the clock can be set in the meantime.
   @Test(
     "A code is polled for its lifetime, even if the clock is set",

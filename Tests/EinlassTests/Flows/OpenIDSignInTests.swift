@@ -250,6 +250,23 @@ import Testing
   }
 
   @Test(
+    "An answer about the person that cannot be read is called what it is",
+    arguments: [
+      ("<html>", "is a web page"), ("[]", "is no JSON object"), ("", "is empty"),
+      (#"{"sub":"42","sub":"43"}"#, "has the name sub twice"),
+    ])
+  func namedIdentity(body: String, words: String) async throws {
+    let asking = Self.provider.replacing(#""identity":{"#, with: Self.userinfo)
+    let request = SignInRequest(
+      application: Sample.application, registration: ClientRegistration(clientID: "APP"),
+      provider: "example")
+    let script = script(Self.replies + [.json(body)])
+    let added = try await engine(script, asking).signIn(
+      request, asking: script.asker([.openURL]))
+    #expect(added.identityProblem?.message.contains(words) == true)
+  }
+
+  @Test(
     "A short token inside a name or id does not change them",
     arguments: [("42-RATS", "42-RATS"), ("RATS", "CODER")])
   func shortSecrets(subject: String, username: String) async throws {
@@ -350,6 +367,28 @@ import Testing
           provider: "example", subject: .idToken(Secret(Self.idToken())), expected: .init(id: id)))
       #expect(found.isValid == isValid)
     }
+  }
+
+  @Test(
+    "The front end brings an answer in the mode of the descriptor",
+    arguments: [
+      ("fragment", "#", nil), ("fragment", "?", nil), ("query", "?", nil),
+      ("query", "#", .stateMismatch), ("form_post", "?", .flowNotSupported),
+    ] as [(String, String, Problem.Reason?)])
+  func broughtModes(mode: String, mark: String, reason: Problem.Reason?) async throws {
+    let provider = Self.provider.replacing(
+      #""promisesIssuer""#, with: #""responseMode":"\#(mode)","promisesIssuer""#)
+    let address = Secret("app:/back\(mark)\(Self.good)")
+    let script = Script(Self.replies, answers: [.accept(text: address)])
+    func signedIn() async throws -> Account {
+      try await signIn(script, provider) { $0.registration?.redirect = "app:/back" }
+    }
+    guard let reason else {
+      _ = try await signedIn()
+      return
+    }
+    let problem = await #expect(throws: Problem.self) { try await signedIn() }
+    #expect(problem?.reason == reason)
   }
 
   /// RFC 9126 sections 2.1 and 4.

@@ -241,11 +241,26 @@ import Testing
   @Test(
     "A refused client is told what was sent, and of no secret that it does not have",
     arguments: [
-      (nil, byKey, true, "an assertion for https://op.example/token (private_key_jwt)"),
-      ("s", #""clientAuthentication":"client_secret_post""#, false, "(client_secret_post)"),
-      (nil, #""clientAuthentication":"client_secret_post""#, false, "the clientId alone"),
-    ] as [(String?, String, Bool, String)])
-  func named(secret: String?, words: String, hasKey: Bool, sent: String) async throws {
+      (
+        nil, byKey, true, "an assertion for https://op.example/token (private_key_jwt)",
+        .checkClientKey
+      ),
+      (
+        "s", #""clientAuthentication":"client_secret_post""#, false, "(client_secret_post)",
+        .changeSettings
+      ),
+      (
+        nil, #""clientAuthentication":"client_secret_post""#, false, "the clientId alone",
+        .checkClientID
+      ),
+      (
+        nil, #""clientAuthentication":"client_secret_basic_empty""#, false, "an empty secret",
+        .checkClientID
+      ),
+    ] as [(String?, String, Bool, String, Problem.Advice)])
+  func named(
+    secret: String?, words: String, hasKey: Bool, sent: String, advice: Problem.Advice
+  ) async throws {
     let script = Script(
       [Self.replies[0]] + Array(repeating: Self.refusal, count: 2), answers: [.accept()])
     let engine = Einlass(
@@ -261,7 +276,7 @@ import Testing
       try await engine.signIn(request, asking: script.asker([.deviceCode]))
     }
     #expect(problem?.reason == .authenticatorUnconfigured)
-    #expect(problem?.message.contains(sent) == true)
+    #expect(problem?.message.contains(sent) == true && problem?.advice == advice)
     #expect(problem?.message.contains("clientSecret") == (secret != nil))
     #expect(problem?.serverError?.code == "invalid_client")
   }

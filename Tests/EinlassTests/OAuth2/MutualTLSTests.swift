@@ -152,6 +152,26 @@ import Testing
     #expect(script.requests.allSatisfy { $0.identity == Self.identity })
   }
 
+  @Test func `An assertion for a token names the address for certificates, another the issuer`()
+    async throws
+  {
+    let device = Script.Reply.json(
+      #"{"device_code":"D","user_code":"U","verification_uri":"https://op.example/","expires_in":9}"#
+    )
+    let script = Script(
+      [device, Self.token, .json(#"{"sub":"1"}"#)], answers: [.accept()])
+    let words =
+      #","clientAuthentication":"private_key_jwt","issuer":"https://op.example""# + Self.aliases
+      + #","bindsTokens":true}"#
+    _ = try await signIn(script, words, Self.registration(), kind: .deviceCode)
+    let audiences = try script.requests.prefix(2).map { request in
+      let form = try #require(FormEncoding.decode(request.body, plus: .space))
+      let assertion = try #require(form.first { $0.name == "client_assertion" }?.value)
+      return try JSONReader.read(JSONWebSignature.parse(assertion).payload)["aud"]
+    }
+    #expect(audiences == ["https://op.example", "https://mtls.example/token"])
+  }
+
   @Test func `The addresses for certificates belong to the binding of the account`() throws {
     let provider = try ProviderCatalogTests.catalog(
       Self.descriptor(Self.byCertificate + Self.aliases + "}")

@@ -58,6 +58,7 @@ struct LostAnswerTests {
     #expect(problem?.reason == .reloginNeeded && problem?.isRetryable == true)
     #expect(problem?.hint?.method == "accounts.signIn" && problem?.serverError?.status == 400)
     #expect(script.requests.count == 2 && script.store.accounts[0].health == .ok)
+    #expect(script.store.accounts[0].serviceRefusals.compactMap(\.refresh) == [.failed])
     #expect(script.store.begunRenewals.isEmpty)
     // The next request tries the refresh token again.
     #expect(try await token() != nil)

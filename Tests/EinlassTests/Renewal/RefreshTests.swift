@@ -122,6 +122,7 @@ import Testing
       try await Sample.engine(full).credential(RetrievalTests.request("ada"))
     }
     #expect(problem?.reason == .tokenNotSaved)
+    #expect(problem?.account == Self.account && problem?.provider == "sequencing")
   }
 
   @Test(
@@ -143,6 +144,11 @@ import Testing
       (.json(#"{"error":"temporarily_unavailable"}"#, status: 429), .throttled, .ok),
       (.json(#"{"error":"invalid_grant"}"#, status: 429), .throttled, .ok),
       (.text("<html>invalid_grant", status: 400), .providerFailure, .ok),
+      (.json(#"{"error":"slow"}"#, status: 408), .providerFailure, .ok),
+      (.text("404 page not found", status: 404), .providerFailure, .ok),
+      (.text("Forbidden", status: 403), .providerFailure, .ok),
+      (.text("Locked", status: 423), .providerFailure, .ok),
+      (.text("Invalid refresh token", status: 401), .reloginNeeded, .ok),
       (.json(#"{"error":"invalid_grant"}"#), .providerFailure, .ok),
       (.networkFailure(-1005), .networkFailure, .ok),
     ])

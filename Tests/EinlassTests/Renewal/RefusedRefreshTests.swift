@@ -1,3 +1,4 @@
+import EinlassCrypto
 import TestSupport
 import Testing
 
@@ -22,6 +23,29 @@ import Testing
     #expect(marks == [[.failed], [.failed], [.failed, .refused]])
     #expect(script.store.accounts[0].refreshFailsSince != nil)
     #expect(script.store.accounts[0].health == .ok)
+  }
+
+  @Test(arguments: ["", #"{"error":"invalid_request"}"#], [true, false])
+  func `The refusal of a token counts only while it is the stored one`(
+    body: String, isReplaced: Bool
+  ) async throws {
+    let store = RefreshTests.store(endsIn: 0)
+    let script = Script(
+      Array(repeating: .text(body, status: 400), count: body.isEmpty ? 2 : 1), store: store)
+    var newer = store.credentials(of: RefreshTests.account)[0]
+    newer.credential = .oauth2(OAuth2Credential(accessToken: Secret("NEWER")))
+    newer.generation = 7
+    let effects = script.effects.with(send: {
+      [send = script.effects.send, newer] request throws(Problem) in
+      if isReplaced { store.put(newer, of: RefreshTests.account) }
+      return try await send(request)
+    })
+    let engine = Einlass(
+      catalog: ProviderCatalog.builtIn, store: store.accountStore, effects: effects)
+    let result = try? await engine.credential(RetrievalTests.request("ada"))
+    #expect(result?.credential == (isReplaced ? newer.credential : nil))
+    #expect(store.accounts[0].serviceRefusals.isEmpty == isReplaced)
+    #expect(script.unusedReplyCount == 0)
   }
 
   @Test(arguments: ["invalid", "target", "zzz"])

@@ -182,6 +182,33 @@ import Testing
           ? ["active ok", "application no"] : ["active ok", "application ok", "identity ok"]))
   }
 
+  /// A front end can add a token of another application under any client id.
+  @Test(
+    "A stored token that a front end has added names no application, by value and by account",
+    arguments: [StoredCredential.Role.application, .system], [true, false])
+  func added(role: StoredCredential.Role, byValue: Bool) async throws {
+    var account = Sample.account("ada", "example")
+    account.subject = "42"
+    let credential = Credential.oauth2(OAuth2Credential(accessToken: Secret("AT")))
+    let stored = StoredCredential(
+      role: role, registration: ClientRegistration(clientID: "APP"), credential: credential,
+      binding: ProviderBinding(
+        origins: ["https://op.example"], clientID: "APP", flowKind: .deviceCode))
+    let store = ScriptedStore(
+      accounts: [account], grants: Sample.grants("example", .granted),
+      credentials: [account.id: [stored]])
+    let script = Script([.json(#"{"sub":"42"}"#)], store: store)
+    let subject: VerifyRequest.Subject = byValue ? .credential(credential) : .account(account.id)
+    if role == .application {
+      #expect(try await verify(script, subject, Self.provider(Self.identity)).isValid)
+    } else {
+      let problem = await #expect(throws: Problem.self) {
+        try await verify(script, subject, Self.provider(Self.identity))
+      }
+      #expect(problem?.reason == .flowNotSupported && problem?.detail == "applicationUnknown")
+    }
+  }
+
   @Test(
     "A token without a named application is not valid",
     arguments: [

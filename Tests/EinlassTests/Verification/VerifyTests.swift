@@ -263,14 +263,23 @@ struct VerifyTests {
     #expect(problem?.detail == "clientSecret")
   }
 
-  @Test func `Without the secret for the check, the store vouches for its own token`() async throws
-  {
+  @Test(
+    "Without the secret for the check, the store vouches for a token that einlass got itself, and for no added one",
+    arguments: [["APP", "SYSFB"], ["APP"]])
+  func vouchingStore(clients: [String]) async throws {
     let script = Script(
-      [.json(Sample.graphIdentity)], store: Sample.graphStore(grant: .granted, issuedTo: ["APP"]))
-    let result = try await verify(
-      script, "facebook", .account(Account.ID(rawValue: "a_ada@example.org")),
-      registration: ClientRegistration(clientID: "APP"))
-    #expect(words(result) == ["active ok", "application ok", "identity ok"])
+      [.json(Sample.graphIdentity)], store: Sample.graphStore(issuedTo: clients))
+    let account = VerifyRequest.Subject.account(Account.ID(rawValue: "a_ada@example.org"))
+    let registration = ClientRegistration(clientID: "APP")
+    if clients.count > 1 {
+      let result = try await verify(script, "facebook", account, registration: registration)
+      #expect(words(result) == ["active ok", "application ok", "identity ok"])
+    } else {
+      let problem = await #expect(throws: Problem.self) {
+        try await verify(script, "facebook", account, registration: registration)
+      }
+      #expect(problem?.reason == .authenticatorUnconfigured && problem?.detail == "clientSecret")
+    }
     #expect(script.log == ["GET https://graph.facebook.com/v2.8/me?fields=id%2Cname%2Cemail"])
   }
 
