@@ -380,10 +380,14 @@ def test_auth_source_finds_an_account_by_host_and_user(emacs, house):
     house.sign_in("gitlab")
     house.allow("emacs", "gitlab")
     house.do("services", "add", "imap.example.org", "gitlab/ada", "--yes")
+    house.do("services", "add", "any.example.org", "gitlab/ada", "--username", "*", "--yes")
+    house.do("services", "add", "bot.example.org", "gitlab/ada", "--username", "bot", "--yes")
     search = "(list :user (plist-get (car (auth-source-search :host {host} :user {user} :port \"imaps\")) :user))"
     for host, user, found in (('"imap.example.org"', "nil", "ada@example.org"), ('"imap.example.org"', '"ada"', "ada"),
                               ('"imap.example.org"', '"ada@example.org"', "ada@example.org"), ('"imap.example.org"', '"grace"', None),
-                              ('(list "mail.example.net" "imap.example.org")', "nil", "ada@example.org"), ("t", "nil", None)):
+                              ('(list "mail.example.net" "imap.example.org")', "nil", "ada@example.org"), ("t", "nil", None),
+                              ('"any.example.org"', "nil", "ada@example.org"), ('"any.example.org"', '"org"', "org"),
+                              ('"bot.example.org"', "nil", "bot"), ('"bot.example.org"', '"bot"', "bot"), ('"bot.example.org"', '"ada"', "ada")):
         assert emacs("(einlass-auth-source-enable)", search.format(host=host, user=user)) == {"user": found}, (host, user)
 
 

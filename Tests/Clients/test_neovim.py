@@ -97,11 +97,17 @@ vim.notify = function(text) io.write(text) end
 local data = { reason = "other", next = {
   { label = "Open it", method = "store.status", params = {} }, { label = "Close it", command = "chmod go-rwx '/A B'" },
   { label = "Look", page = "https://a.example/" }, { label = "Wait", method = "later.method", params = {} },
+  { label = "Add it", method = "accounts.add", params = { provider = "google" } },
+  { label = "Replace it", method = "accounts.add", params = { replace = true } },
 } }
 require("einlass").report(require("einlass.rpc").problem(1, "No. Use accounts.list.", data))'''
     assert lua(house, script)[0].split("\n") == [
         "einlass: No. Use accounts.list.", "Open it (einlassctl store slots).", "Close it (chmod go-rwx '/A B').",
-        "Look: https://a.example/.", "Wait."]
+        "Look: https://a.example/.", "Wait.", "Add it (einlassctl accounts add).",
+        "Replace it (einlassctl accounts add --replace)."]
+    script = script.replace(
+        "require(", 'require("einlass").setup({ arguments = { "--store", "/a b" } })\nrequire(', 1)
+    assert "Open it (einlassctl store slots --store '/a b').\nClose it (chmod go-rwx '/A B').\n" in lua(house, script)[0]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -197,12 +197,12 @@ def test_the_address_of_a_page_that_did_not_load_is_pasted(house, host):
     with pytest.raises(urllib.error.HTTPError) as answer:
         urllib.request.build_opener(Stay).open(host.expect("opened")["opened"])
     wrong = host.follow(host.links(notification)["Paste the address of a page that did not load"])
-    here, asks = "The address in the browser.", "“Visual Studio Code” asks for it."
+    here = "The address in the browser."
     by_itself = "The sign-in goes on by itself if the browser is on this machine."
-    host.type("http://127.0.0.1:1/", prompt=f"{here} {asks} {by_itself}")
+    host.type("http://127.0.0.1:1/", prompt=f"{here} {by_itself}")
     host.answer(wrong)
     host.type(answer.value.headers["Location"],
-              prompt=f"{here} That does not fit. The whole address begins with “http://”. {asks} {by_itself}")
+              prompt=f"{here} That does not fit. The whole address begins with “http://”. {by_itself}")
     host.expect(gone=notification["dialog"])
     assert owner(house, host.answer(call)["accessToken"]) == "ada"
 

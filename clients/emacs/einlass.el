@@ -70,7 +70,7 @@ It answers by `einlass-answer'.")
 
 (defconst einlass--commands
   '(("access.reset" . "M-x einlass-access") ("access.set" . "M-x einlass-access")
-    ("accounts.add" . "einlassctl accounts add --replace") ("accounts.list" . "M-x einlass-accounts")
+    ("accounts.add" . "einlassctl accounts add") ("accounts.list" . "M-x einlass-accounts")
     ("accounts.signIn" . "M-x einlass-sign-in") ("auth.perform" . "M-x einlass-sign-in")
     ("providers.configure" . "M-x einlass-sign-in") ("providers.list" . "M-x einlass-sign-in")
     ("store.status" . "einlassctl store slots"))
@@ -667,10 +667,18 @@ An error is shown with its next step.  Emacs does not wait for the answer."
 (defun einlass--step-in-words (step)
   "Return the next step STEP with its page and a command of Emacs or of a shell."
   (let ((page (plist-get step :page))
-        (command (or (cdr (assoc (plist-get step :method) einlass--commands)) (plist-get step :command))))
+        (command (or (cdr (assoc (plist-get step :method) einlass--commands)) (plist-get step :command)))
+        (replace (eq (plist-get (plist-get step :params) :replace) t)))
     (concat (einlass--clean (plist-get step :label))
             (when page (format ": %s" (einlass--clean page)))
-            (when command (format " (%s)" (einlass--clean command)))
+            (when command
+              (einlass--clean
+               (format " (%s)" (mapconcat #'identity
+                                          `(,command ,@(when replace '("--replace"))
+                                            ;; It speaks to another einlass, which must have the same store.
+                                            ,@(when (string-prefix-p "einlassctl " command)
+                                                (mapcar #'shell-quote-argument einlass-arguments)))
+                                          " "))))
             ".")))
 
 (defun einlass--next-step (problem)
@@ -908,6 +916,9 @@ that returns entries for `tabulated-list-mode'."
   "Return the parameters of a request that name the service of WHERE."
   (seq-mapcat (lambda (name) (when (plist-get where name) (list name (plist-get where name)))) '(:resource :address)))
 
+(defconst einlass--sign-in-reasons '("reloginNeeded" "noSystemAccount" "notIssuedToThisClient")
+  "The reasons of errors that a sign-in alone mends.")
+
 (defun einlass--token (where account)
   "Return a token for WHERE, an answer of `services.resolve'.
 It is of ACCOUNT, or of the usual account."
@@ -924,7 +935,9 @@ It is of ACCOUNT, or of the usual account."
                                   (einlass-error
                                    (let ((step (seq-find (lambda (one) (equal (plist-get one :method) "accounts.signIn"))
                                                          (plist-get (einlass-error-data problem) :next))))
-                                     (when (or noninteractive (not step))
+                                     (when (or noninteractive (not step)
+                                               (not (member (plist-get (einlass-error-data problem) :reason)
+                                                            einlass--sign-in-reasons)))
                                        (signal (car problem) (cdr problem)))
                                      (einlass-request 'accounts.signIn (plist-get step :params))
                                      (einlass-request 'credentials.get wish))))
@@ -981,8 +994,12 @@ USERS is a list of user names, or t for any of them."
          (where (seq-some (lambda (address) (condition-case nil (einlass--resolve address) (einlass-error))) addresses))
          (accounts (and where (einlass--all 'accounts.list :accounts (list :provider (plist-get where :provider)))))
          (names (lambda (account) (delq nil (list (plist-get account :username) (plist-get account :email)))))
+         (login (plist-get where :username))
+         (any (equal login "*"))
+         ;; A user name that the service takes names no account.
+         (given (unless (eq users t) (car (if any users (member login users)))))
          (account (seq-find (lambda (account)
-                              (if (eq users t) (equal (plist-get account :account) (plist-get where :account))
+                              (if (or given (eq users t)) (equal (plist-get account :account) (plist-get where :account))
                                 (seq-intersection (funcall names account) users)))
                             accounts)))
     (when (and (eq users t) (not account) (cdr accounts))
@@ -990,11 +1007,11 @@ USERS is a list of user names, or t for any of them."
                (plist-get where :provider) host))
     (when account
       `(:host ,host :port ,port
-        :user ,(if (eq users t)
-                   (or (plist-get where :username)
-                       (seq-find (lambda (name) (string-match-p "@" name)) (funcall names account))
-                       (plist-get account :username))
-                 (car (seq-intersection users (funcall names account))))
+        :user ,(cond (given)
+                     ((not (eq users t)) (car (seq-intersection users (funcall names account))))
+                     ((and login (not any)) login)
+                     ((seq-find (lambda (name) (string-match-p "@" name)) (funcall names account)))
+                     ((plist-get account :username)))
         :secret ,(lambda ()
                    (condition-case problem
                        (einlass--token where (plist-get account :account))

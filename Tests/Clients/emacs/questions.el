@@ -252,6 +252,27 @@ In ANSWERS stands PROMPT for the prompt."
     (let ((where (list :provider "google" :error (list :code 1 :message "No." :data (list :reason reason)))))
       (should (equal (questions-requests where (einlass-token "google")) (list reason '(services.resolve) nil))))))
 
+(ert-deftest a-sign-in-follows-only-a-refusal-that-it-mends ()
+  (dolist (reason '("reloginNeeded" "tokenNotSaved" "networkFailure"))
+    (let ((helps (equal reason "reloginNeeded")) (noninteractive nil) requests)
+      (cl-letf (((symbol-function 'einlass-request)
+                 (lambda (method &optional _params)
+                   (push method requests)
+                   (pcase method
+                     ('auth.perform '(:account "a_1"))
+                     ('credentials.get
+                      (if (memq 'accounts.signIn requests)
+                          '(:credential (:token "t" :tokenType "Bearer"))
+                        (einlass--signal
+                         (list :code 1 :message "No."
+                               :data (list :reason reason
+                                           :next '((:label "Sign in" :method "accounts.signIn"
+                                                    :params (:account "a_1"))))))))))))
+        (should (equal (condition-case problem (einlass--token '(:provider "google") nil)
+                         (einlass-error (einlass-error-reason problem)))
+                       (if helps "t" reason)))
+        (should (eq (and (memq 'accounts.signIn requests) t) helps))))))
+
 (ert-deftest a-token-of-no-known-account-is-not-rejected ()
   (should (equal (questions-requests '(:provider "google" :error (:code 1021 :message "No." :data (:reason "unknownAccount")))
                    (einlass-reject "google" "nosuch"))
@@ -358,9 +379,17 @@ In ANSWERS stands PROMPT for the prompt."
                                            [(:label "Open it" :method "store.status" :params nil)
                                             (:label "Close it" :command "chmod go-rwx '/a b'")
                                             (:label "Look" :page "https://a.example/")
+                                            (:label "Add it" :method "accounts.add" :params (:provider "google"))
+                                            (:label "Replace it" :method "accounts.add" :params (:replace t))
                                             (:label "Wait" :method "later.method" :params nil)])))
                  (concat "No.  Ask accounts.list.  Open it (einlassctl store slots).  "
-                         "Close it (chmod go-rwx '/a b').  Look: https://a.example/.  Wait."))))
+                         "Close it (chmod go-rwx '/a b').  Look: https://a.example/.  Add it (einlassctl accounts add).  "
+                         "Replace it (einlassctl accounts add --replace).  Wait.")))
+  (let ((einlass-arguments '("--store" "/a b")))
+    (should (equal (einlass--advice '(:code 1 :message "No." :data
+                                      (:reason "other" :next [(:label "Unlock it" :command "einlassctl store unlock")
+                                                              (:label "Close it" :command "chmod go-rwx /a")])))
+                   "No.  Unlock it (einlassctl store unlock --store /a\\ b).  Close it (chmod go-rwx /a)."))))
 
 (ert-deftest no-provider-signs-in-nowhere ()
   (cl-letf (((symbol-function 'einlass--all) (lambda (&rest _) questions-providers))

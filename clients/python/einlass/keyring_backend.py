@@ -45,7 +45,7 @@ class EinlassKeyring(backend.KeyringBackend):
             with TokenSource("keyring") as source:
                 limit = slow_answer.SHORT_SECONDS if former else slow_answer.USUAL_SECONDS
                 # pip asks for a host alone whatever its protocol is, so the person must have named it so.
-                return source.token(service, account, limit, needs_service="://" not in service)
+                return source.token(service, account, limit, needs_service="://" not in service, is_login=True)
         except EinlassError as problem:
             message = former if former and problem.reason == "timeout" else problem.message
             if not former and time.monotonic() - begin > slow_answer.SLOW_SECONDS:

@@ -17,7 +17,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
 from .browser import open_page
 from .client import Client, EinlassError
 from .text import clean, on_terminal, say
-from .tokens import Token, TokenSource, find_einlass, naming_command, without_query, working_folder
+from .tokens import Token, TokenSource, find_einlass, next_step, without_query, working_folder
 
 PATIENCE = 10  # seconds for the server's first answer
 #: Problems that a sign-in solves, by `reason` and by `detail`.
@@ -56,7 +56,8 @@ class Accounts(TokenSource):
         self._sign_in_awaited = False
 
     def token(
-        self, address: str, account: Optional[str] = None, timeout: float = 9, needs_service: bool = False
+        self, address: str, account: Optional[str] = None, timeout: float = 9, needs_service: bool = False,
+        is_login: bool = False
     ) -> Token:
         """Returns a valid token. The message of an EinlassError has the next step."""
         with self._named():
@@ -101,8 +102,6 @@ class Accounts(TokenSource):
 
     def with_next_step(self, error: EinlassError, scopes: Sequence[str] = ()) -> EinlassError:
         """Returns the error with the provider's own words and the command that mends it in its message."""
-        from .next_steps import in_words, steps_of  # only here, because the start must be quick
-
         if sign_in_helps(error):
             step = f"Run on a terminal: {self.command(scopes)}"
         elif error.reason == "serverGone":
@@ -111,14 +110,10 @@ class Accounts(TokenSource):
             add = shlex.join(["einlassctl", "services", "add", without_query(self.options.url), "PROVIDER"])
             step = f"If you know the provider of its tokens, run on a terminal: {add}"
         else:
-            named = naming_command(error, self.application, self.options.url)
-            steps = steps_of(error)
-            if named is not error or not steps:
-                return named
-            step = in_words(steps[0])
+            step = next_step(error, self.application, self.options.url)
         words = error.data.get("serverError") or {}
         said = f"They say: {', '.join(f'{name} {value}' for name, value in words.items())}. " if words else ""
-        return EinlassError(error.code, error.reason, error.data, f"{error.message} {said}{step}")
+        return EinlassError(error.code, error.reason, error.data, f"{error.message} {said}{step}".rstrip())
 
     def command(self, scopes: Sequence[str]) -> str:
         """Returns this program's command that signs in, to copy."""

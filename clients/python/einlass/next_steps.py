@@ -42,7 +42,8 @@ def in_words(step: Mapping[str, Any], command: str = "") -> str:
 
 
 def command_of(step: Mapping[str, Any], options: argparse.Namespace) -> str:
-    """Returns this program's command for the method of a step, with the options in use; "" if it has none."""
+    """Returns this program's command for the method of a step, or einlassctl's of the step itself, with the options in
+    use; "" if there is none."""
     params = step.get("params")
     params = params if isinstance(params, Mapping) else {}
     provider = [str(params["provider"])] if params.get("provider") else []
@@ -56,13 +57,21 @@ def command_of(step: Mapping[str, Any], options: argparse.Namespace) -> str:
         "auth.perform": ["sign-in", *(provider or ["PROVIDER"]), *account, *(["--confirm"] if params.get("confirm") else [])],
         "providers.list": ["providers"],
     }.get(str(step.get("method")), [])
-    return command_line(words, options) if words else ""
+    if words:
+        return command_line(words, options)
+    own = str(step.get("command") or "")
+    named = shlex.join(options_of(options, "einlass", "store", "config", "key_file"))
+    return clean(f"{own} {named}") if own.startswith("einlassctl ") and named else ""
 
 
 def command_line(words: Sequence[str], options: argparse.Namespace) -> str:
     """Returns a command to copy, with the server, the files and the application in use."""
-    for name in ("einlass", "store", "config", "key_file", "application"):
-        value = getattr(options, name)
-        if value and value != APPLICATION:
-            words = [*words, "--" + name.replace("_", "-"), value]
-    return clean("python -m einlass " + " ".join(map(shlex.quote, words)))
+    words = [*words, *options_of(options, "einlass", "store", "config", "key_file", "application")]
+    return clean("python -m einlass " + shlex.join(words))
+
+
+def options_of(options: argparse.Namespace, *names: str) -> List[str]:
+    """Returns the options of these names that are in use, as words of a command line."""
+    used = [(name, getattr(options, name)) for name in names]
+    return [word for name, value in used if value and value != APPLICATION
+            for word in ("--" + name.replace("_", "-"), value)]

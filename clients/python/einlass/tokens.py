@@ -25,11 +25,13 @@ def without_query(url: str) -> str:
     return parts._replace(query="", fragment="").geturl()
 
 
+#: The user name of a service that takes any.
+ANY_USERNAME = "*"
 LATE = "No answer came in time. Check the network connection, then try again."
 
 
-def naming_command(error: EinlassError, application: str, address: str) -> EinlassError:
-    """Returns the error with the command of einlassctl that mends it in its message, else with the first next step."""
+def next_step(error: EinlassError, application: str, address: str) -> str:
+    """Returns the command of einlassctl that mends the error, else the first next step; "" without one."""
     provider, account = error.data.get("provider") or "PROVIDER", error.data.get("account")
     if error.data.get("detail") == "notServed":
         command = ["services", "add", without_query(address), provider]
@@ -40,16 +42,11 @@ def naming_command(error: EinlassError, application: str, address: str) -> Einla
             "reloginNeeded": ["sign-in", "--account", account] if account else ["sign-in", provider],
             "authenticatorUnconfigured": ["providers", "configure", provider],
         }.get(error.reason, [])
+    if command:
+        return f"Run: {shlex.join(['einlassctl', *command])}"
     from .next_steps import in_words, steps_of  # only here, because a token must be quick
 
-    steps = steps_of(error)
-    if command:
-        step = f"Run: {shlex.join(['einlassctl', *command])}"
-    elif steps:
-        step = in_words(steps[0])
-    else:
-        return error
-    return EinlassError(error.code, error.reason, error.data, f"{error.message} {step}")
+    return next(map(in_words, steps_of(error)), "")
 
 
 def working_folder() -> Dict[str, str]:
@@ -119,19 +116,24 @@ class TokenSource:
         self._late: Tuple[float, str] = (0, "")  # the end of the last start without an answer, and its message
 
     def token(
-        self, address: str, account: Optional[str] = None, timeout: float = 9, needs_service: bool = False
+        self, address: str, account: Optional[str] = None, timeout: float = 9, needs_service: bool = False,
+        is_login: bool = False
     ) -> Token:
-        """Returns a valid token for an address, refreshed if needed. `account` is a user name or an id. Raises
-        EinlassError with the reason, for example `accessNotGranted` or `unsafeURL` for an address without a provider,
-        or with `needs_service` for one without a service of the configuration."""
+        """Returns a valid token for an address, refreshed if needed. `account` is a user name or an id; with `is_login`
+        it is the user name of a log-in, which names no account if the service takes it or any. Raises EinlassError with
+        the reason, for example `accessNotGranted` or `unsafeURL` for an address without a provider, or with
+        `needs_service` for one without a service of the configuration."""
         params = {"address": without_query(address), **working_folder(), **({"account": account} if account else {})}
         try:
-            return self._token(params, timeout, needs_service)
+            return self._token(params, timeout, needs_service, is_login)
         except EinlassError as error:
-            raise naming_command(error, self.application, address) from None
+            message = f"{error.message} {next_step(error, self.application, address)}".rstrip()
+            raise EinlassError(error.code, error.reason, error.data, message) from None
 
-    def _token(self, params: Dict[str, Any], timeout: float, needs_service: bool) -> Token:
+    def _token(self, params: Dict[str, Any], timeout: float, needs_service: bool, is_login: bool = False) -> Token:
         found = self._request("services.resolve", params, timeout)
+        if is_login and "account" in params and found.get("username") in (ANY_USERNAME, params["account"]):
+            found = self._request("services.resolve", {name: params[name] for name in params if name != "account"}, timeout)
         if needs_service and "service" not in found:
             raise EinlassError(1028, "unsafeURL", {"detail": "notServed"}, "No service of the configuration is for this address.")
         if "error" in found:
@@ -142,8 +144,9 @@ class TokenSource:
         credential = self._request("credentials.get", wanted, timeout)["credential"]
         if credential["type"] != "oauth2" or credential["tokenType"].lower() != "bearer":
             raise EinlassError(0, "noBearerToken", {}, "The account has no token that another program can send.")
-        return Token(credential["token"], found["account"], found.get("username"), credential.get("expiresAt"),
-                     found.get("resource"), params["address"])
+        username = found.get("username")
+        return Token(credential["token"], found["account"], None if username == ANY_USERNAME else username,
+                     credential.get("expiresAt"), found.get("resource"), params["address"])
 
     def reject(self, token: Token, timeout: float = 9) -> None:
         """Reports that a service refused the token (401), so that the next one is new. It may cost the new token of

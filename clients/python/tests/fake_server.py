@@ -104,6 +104,11 @@ def handle(message):
     elif method == "askTwoAndCloseOne":
         held.append(i)
         send(prompt("p_1"), prompt("p_2"), note("prompt.closed", prompt="p_2", outcome="satisfied"))
+    elif method == "services.resolve" and "as-" in params["address"]:  # https://as-USERNAME.example.com
+        username = params["address"].split("as-")[1].split(".")[0].replace("any", "*")
+        error = {"code": 1003, "message": "No account.", "data": {"reason": "noSystemAccount"}}
+        found = {"error": error} if params.get("account") else {"account": "a_1"}
+        send({"id": i, "result": {"provider": "twitter", "service": "https://x", "username": username, **found}})
     elif method == "services.resolve" and params.get("account") in ("nobody", "banned"):
         reason = {"nobody": "noSystemAccount", "banned": "accountBanned"}[params["account"]]
         send({"id": i, "error": {"code": 1001, "message": "No.", "data": {"reason": reason}}})

@@ -76,6 +76,10 @@ def test_an_output_that_takes_nothing_is_a_problem(tmp_path):
     ({"method": "providers.list", "params": {}}, [], "next: Do it: einlassctl providers list"),
     ({"method": "access.later", "params": {}}, [], "next: Do it."),
     ({"command": "chmod go-rwx '/a b'"}, [], "next: Do it: chmod go-rwx '/a b'"),
+    ({"command": "chmod go-rwx '/a b'"}, ["--store", "memory"], "next: Do it: chmod go-rwx '/a b'"),
+    ({"command": "einlassctl store unlock --for 8h"}, [], "next: Do it: einlassctl store unlock --for 8h"),
+    ({"command": "einlassctl store unlock --for 8h"}, ["--store", "memory"],
+     "next: Do it: einlassctl store unlock --for 8h --store memory"),
 ])
 def test_the_next_step_names_a_command(tmp_path, step, options, shown):
     check_next(tmp_path, {"next": [{"label": "Do it", **step}]}, options, shown)

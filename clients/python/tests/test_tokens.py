@@ -15,7 +15,7 @@ import pytest
 import requests
 
 from einlass import Client, EinlassError, ServerGone
-from einlass import httpx_auth, mcp_bridge, requests_auth, slow_answer, tokens
+from einlass import httpx_auth, keyring_backend, mcp_bridge, requests_auth, slow_answer, tokens
 from einlass.keyring_backend import EinlassKeyring
 from einlass.tokens import Token, TokenSource
 
@@ -98,6 +98,15 @@ def test_keyring_repeats_the_line_of_a_late_failure(monkeypatch, tmp_path, capsy
     slow_answer.note("The store is locked.")  # as einlassctl does
     assert EinlassKeyring().get_password(ADDRESS, "ada") is None and slow_answer.former() == "The store is locked."
     assert capsys.readouterr().err == "einlass: The store is locked.\n"
+
+
+@pytest.mark.parametrize("host, given, username", [
+    ("as-any", None, "oauth2"), ("as-any", "oauth2", "oauth2"), ("as-any", "org", "org"), ("as-bot", "bot", "bot"),
+    ("as-bot", None, "bot"), ("as-bot", "org", None)])
+def test_a_user_name_that_the_service_takes_names_no_account(monkeypatch, started, host, given, username):
+    monkeypatch.setattr(keyring_backend, "TokenSource", lambda application: TokenSource(application, FAKE))
+    found = EinlassKeyring().get_credential(f"https://{host}.example.com/simple/", given)
+    assert (found and (found.username, found.password)) == (username and (username, "token of a_1"))
 
 
 # The einlass that the requests of the bridge share

@@ -7,6 +7,8 @@ import { APPLICATION, Einlass } from "./einlass";
 import { entry } from "./prompts";
 import { plain } from "./text";
 
+/** The reasons of errors that a sign-in alone mends. */
+const SIGN_IN_HELPS = ["reloginNeeded", "noSystemAccount", "notIssuedToThisClient"];
 const NOTHING: Change = { added: [], removed: [], changed: [] };
 
 /** Returns the kind of flow for a sign-in: one that brings a token for `AuthenticationSession.accessToken`. */
@@ -173,7 +175,7 @@ export class EinlassProvider implements AuthenticationProvider {
         throw new Error(`The account of ${plain(this.provider.name)} has no token for VS Code.`);
       } catch (error) {
         if (!(error instanceof EinlassError) || questions === 2) throw error;
-        if (error.nextRequest?.method === "accounts.signIn") {
+        if (SIGN_IN_HELPS.includes(error.reason) && error.nextRequest?.method === "accounts.signIn") {
           await client.follow(error.nextRequest, { flowKind: flowKind(this.provider, this.einlass.byCode()) });
         } else if (error.reason === "accessNotGranted") {
           await client.request("auth.perform", { provider: this.provider.id, account: id, credential: "none" });

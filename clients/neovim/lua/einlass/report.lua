@@ -58,7 +58,7 @@ local COMMANDS = {
   ["providers.configure"] = ":Einlass sign-in PROVIDER", ["providers.list"] = ":Einlass providers",
   ["access.set"] = ":Einlass access PROVIDER allow APPLICATION",
   ["access.reset"] = ":Einlass access PROVIDER reset APPLICATION", ["accounts.list"] = ":Einlass accounts",
-  ["accounts.add"] = "einlassctl accounts add --replace", ["store.status"] = "einlassctl store slots",
+  ["accounts.add"] = "einlassctl accounts add", ["store.status"] = "einlassctl store slots",
 }
 
 --- Returns a next step in words, with its page and a command.
@@ -66,6 +66,14 @@ local function in_words(step, names)
   local command = step.method and COMMANDS[step.method] or step.command
   if step.method and command then
     command = command:gsub("%u%u%u+", function(name) return names[name] end)
+    if step.params and step.params.replace == true then command = command .. " --replace" end
+  end
+  if command and command:find("^einlassctl ") then
+    -- It speaks to another einlass, which must have the same store.
+    for _, argument in ipairs(require("einlass").arguments) do
+      local is_plain = argument:find("^[%w_@%%+=:,./-]+$")
+      command = command .. " " .. (is_plain and argument or vim.fn.shellescape(argument))
+    end
   end
   local text = clean(step.label)
   if step.page then text = text .. ": " .. clean(step.page) end
