@@ -68,8 +68,8 @@ struct ConfigurationFile {
       let console = try Console(options, asksPerson: false)
       defer { console.end() }
       guard let problem = console.greeting["configuration"]?["problem"] else { return }
-      let message = problem["message"]?.string ?? ""
-      throw .unusable("Nothing was changed. \(message.putting(path, inPlaceOf: finished))")
+      let why = problem.explanation(repeating: []).putting(path, inPlaceOf: finished)
+      throw .unusable("Nothing was changed. \(why)")
     }
   }
 

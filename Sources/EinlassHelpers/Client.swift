@@ -27,8 +27,9 @@ extension Client {
       end()
       throw failure
     }
-    if let problem = greeting["configuration"]?["problem"]?["message"]?.string {
-      complain("\(Style(for: STDERR_FILENO).tinted("   note:", .warning)) \(clean(problem))")
+    if let problem = greeting["configuration"]?["problem"] {
+      let note = Style(for: STDERR_FILENO).tinted("   note:", .warning)
+      complain("\(note) \(problem.explanation(repeating: session.repeated))")
     }
     end()
   }

@@ -77,10 +77,7 @@ extension Failure {
     let (sentence, step): (String, NextStep?) =
       switch self {
       case .refused(let refusal):
-        (
-          refusal.sentence,
-          refusal.nextSteps.first { !$0.command.isEmpty } ?? refusal.nextSteps.first
-        )
+        (refusal.sentence, refusal.stepForProgram)
       case .unusable(let sentence, let next): (sentence, next)
       case .usage(let sentence), .noServer(let sentence, _): (sentence, nil)
       case .cancelled: ("Cancelled.", nil)
@@ -99,6 +96,16 @@ extension Failure {
 }
 
 extension Refusal {
+  /// The next step for a program that asks nobody: the first one with a command, else the first one.
+  fileprivate var stepForProgram: NextStep? {
+    let steps = nextSteps
+    // Such a program would not be asked again after `access reset`.
+    let isGrantable = steps.contains { $0.command.starts(with: ["access", "set"]) }
+    return steps.first {
+      !$0.command.isEmpty && !(isGrantable && $0.command.starts(with: ["access", "reset"]))
+    } ?? steps.first
+  }
+
   /// The members of the provider's error response, if any.
   fileprivate var serverErrorText: String? {
     guard let words = data["serverError"]?.object, !words.members.isEmpty else { return nil }

@@ -60,6 +60,15 @@ extension NextStep {
   }
 }
 
+extension JSONValue {
+  /// Returns the message of a problem or an error object, with its first next step.
+  package func explanation(repeating options: [String]) -> String {
+    let next = self["next"] ?? self["data"]?["next"]
+    let step = next?.array?.first.map { NextStep($0).line(repeating: options) }
+    return [clean(self["message"]?.string ?? ""), step].compactMap(\.self).joined(separator: " ")
+  }
+}
+
 extension Refusal {
   /// The next steps: the one of the command, or those of einlass.
   package var nextSteps: [NextStep] {

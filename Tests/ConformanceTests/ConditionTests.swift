@@ -61,6 +61,19 @@ import Testing
     #expect(error?["data"]?["path"]?.string == path, "\(error?.text ?? "")")
   }
 
+  @Test(arguments: [
+    ("users.signIn", "an account or a sign-in."), ("users.link", "an account or a sign-in."),
+    ("users.reauthenticate", "it must be a sign-in."),
+  ])
+  func `A missing proof is refused with the proofs that the method takes`(
+    method: String, ending: String
+  ) throws {
+    let front = try FrontEnd(["--store", "memory"])
+    defer { front.terminate() }
+    let message = try front.answer(method)["error"]?["message"]?.string
+    #expect(message?.hasSuffix(ending) == true, "\(message ?? "")")
+  }
+
   private static func methods() throws -> [JSONValue] {
     let file = projectFolder.appending(path: "protocol/openrpc.json")
     return try #require(JSONReader.read(Array(Data(contentsOf: file)))["methods"]?.array)

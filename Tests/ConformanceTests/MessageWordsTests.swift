@@ -3,9 +3,9 @@ import Testing
 
 /// The messages of einlass say what happened, and no program reads inside them.
 @Suite struct MessageWordsTests {
-  /// A sentence after another one that begins with an order.
+  /// A sentence after another one, or a clause after a semicolon, that begins with an order.
   private static let order =
-    #"(?i)[a-z)`"][.;] (Add|Allow|Answer|Ask|Call|Change|Check|Choose|Close|Configure|Copy|Correct|Create|Delete|Drop|Enter|Free|Get|Give|Grant|Install|Leave|Let|Link|Look|Make|Move|Name|Open|Pass|Paste|Put|Raise|Register|Remove|Repair|Replace|Report|Request|Reset|Restore|Rotate|Run|See|Set|Sign|Start|Try|Unlink|Unlock|Update|Use|Wait|Write)\b"#
+    #"[a-z)`"](?:\. (?=[A-Z])|; (?=[a-z]))(?i:Add|Allow|Answer|Ask|Call|Change|Check|Choose|Close|Configure|Copy|Correct|Create|Delete|Drop|Enter|Free|Get|Give|Grant|Install|Leave|Let|Link|Look|Make|Move|Name|Open|Pass|Paste|Put|Raise|Register|Remove|Repair|Replace|Report|Request|Reset|Restore|Rotate|Run|See|Set|Sign|Start|Try|Unlink|Unlock|Update|Use|Wait|Write)\b"#
   /// A sentence with a method or a command, in a target without descriptions of methods.
   private static let command =
     #""[A-Z][^"]* (einlassctl |chmod |(access|accounts|auth|credentials|prompt|providers|services|store|users)\.[a-z]+[A-Za-z]*\b)[^"]*""#
@@ -15,7 +15,8 @@ import Testing
 
   @Test func `No message of einlass contains a next step`() throws {
     for text in [
-      #""There is none. Sign in there.""#, "\"\"\"\n  There is none. \\\n  Sign in there.\n\"\"\"",
+      #""There is none. Sign in there.""#, #""There is none; sign in there.""#,
+      "\"\"\"\n  There is none. \\\n  Sign in there.\n\"\"\"",
     ] {
       #expect(try Self.found(Self.order, in: text).count == 1)
     }

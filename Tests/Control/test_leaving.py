@@ -84,7 +84,9 @@ def test_on_a_terminal_the_person_decides_whether_the_token_may_stay_valid(signe
             terminal.wait_for("without revoking it at the provider? [y/N]")
             terminal.type(answer + "\r")
             assert terminal.end() == code
-    assert "not revoked: application demo-github." in terminal.shown and state(options, home) == []
+    shown = " ".join(terminal.shown.split())
+    assert "not revoked: application demo-github." in shown and state(options, home) == []
+    assert "and enter its client secret: einlassctl providers configure github" in shown, shown
 
 
 def test_an_account_of_an_unknown_provider_can_be_removed(tmp_path):

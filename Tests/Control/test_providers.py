@@ -120,6 +120,7 @@ def test_a_registration_with_a_private_key_is_read_from_a_file(store, tmp_path):
 
 def test_the_short_names_of_scopes_are_shown(store):
     assert "scope names  mail (https://mail.google.com/)\n" in run("providers", "show", "google", *store)[1]
+    assert "scope names  git (the usual scopes)\n" in run("providers", "show", "gitea", *store)[1]
     assert "scope names" not in run("providers", "show", "dropbox", *store)[1]
 
 

@@ -45,7 +45,7 @@ def test_the_next_step_fits_the_command(two, tmp_path, arguments, step):
 def test_an_unneeded_broken_configuration_is_noted_once(two, tmp_path):
     typo = ["--config", str(tmp_path / "typo.json")]
     code, _, errors = run("accounts", "list", *two, *typo)
-    assert code == 0 and re.fullmatch(r"   note: The configuration \S+ can't be used: it does not exist\.\n", errors), errors
+    assert code == 0 and re.fullmatch(r"   note: The configuration \S+ can't be used: it does not exist\. Correct that file\.\n", errors), errors
     for arguments in (["doctor"], ["sign-in", "github"]):
         code, output, errors = run(*arguments, *two, *typo)
         assert code == 1 and (output + errors).count("does not exist") == 1, output + errors

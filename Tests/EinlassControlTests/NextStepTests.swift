@@ -84,6 +84,22 @@ struct NextStepTests {
         == ["Do it: chmod go-rwx '/a b'"])
   }
 
+  @Test("The line for a program that asks nobody names the grant, not the way to be asked again")
+  func lineForPrograms() {
+    let forget: JSONValue = ["label": "Forget", "method": "access.reset", "params": [:]]
+    let allow: JSONValue = [
+      "label": "Allow", "method": "access.set", "params": ["application": "git", "provider": "x"],
+    ]
+    for (steps, line) in [
+      ([["label": "Wait"], forget, allow], "Allow: einlassctl access set git x granted"),
+      ([["label": "Wait"], forget], "Forget: einlassctl access reset einlassctl PROVIDER"),
+      ([["label": "Wait"]], "Wait."),
+    ] as [([JSONValue], String)] {
+      let failure = Failure.refused(Self.refusal(.array(steps)))
+      #expect(failure.line(repeating: []) == "einlassctl: No. \(line)")
+    }
+  }
+
   @Test("A next step repeats the store option, with the path quoted")
   func options() throws {
     let options = try ServerOptions.parse(["--store", "/my store/s.db", "--log-level", "debug"])
@@ -108,6 +124,24 @@ struct NextStepTests {
         "problem: Wait\u{FFFD}[2J. (throttled, 1017)", "   they: status 429, text slow\u{FFFD}",
         "   next: Wait\u{FFFD}.", "   next: Report it.",
       ])
+  }
+
+  @Test("A problem inside a result is explained by its message and its first next step")
+  func explanationOfProblem() {
+    let problem: JSONValue = [
+      "message": "No\u{1B}.",
+      "next": [["label": "Look", "command": "chmod 600 a"], ["label": "Wait"]],
+    ]
+    #expect(problem.explanation(repeating: []) == "No\u{FFFD}. Look: chmod 600 a")
+    let error: JSONValue = [
+      "message": "No.",
+      "data": ["next": [["label": "Look", "method": "accounts.list", "params": [:]]]],
+    ]
+    #expect(
+      error.explanation(repeating: ["--store", "s"])
+        == "No. Look: einlassctl accounts list --store s")
+    let last: JSONValue = ["message": "No.", "next": [], "final": true]
+    #expect(last.explanation(repeating: []) == "No.")
   }
 
   @Test("A failure ends in the exit code that the help names")

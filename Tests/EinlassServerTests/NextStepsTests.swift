@@ -72,6 +72,32 @@ import Testing
         == ["application": "editor", "provider": "x", "state": "granted"])
   }
 
+  @Test func `A step that signs in names the provider and the account`() {
+    let all = Problem.Reason.allCases.flatMap {
+      steps(Problem($0, "No.", provider: "x", account: .init(rawValue: "a_1")))
+    }.filter { $0["method"] == "accounts.signIn" }
+    #expect(all.count == 4 && all.allSatisfy { $0["params"]?["provider"] == "x" })
+    #expect(all.count { $0["params"]?["account"] == "a_1" } == 3)
+  }
+
+  @Test func `After another public key no request signs in before the person has checked it`() {
+    let problem = Problem(
+      .networkFailure, "No.", detail: "otherPublicKey", provider: "x",
+      account: .init(rawValue: "a_1"))
+    #expect(steps(problem).map { $0["method"]?.string } == [nil])
+    #expect(steps(problem).first?["command"] == "einlassctl sign-in --account a_1")
+  }
+
+  @Test func `What cannot be revoked names the missing part of the registration, if one is`() {
+    var left = Revocation.Remainder(
+      what: "application a", reason: "No.", hint: .init("providers.configure", ["provider": "x"]),
+      missing: "clientSecret")
+    #expect(left.nextSteps?.map(\.method) == ["providers.configure"])
+    #expect(left.nextSteps?.first?.label.hasSuffix("enter its client secret") == true)
+    left.hint = nil
+    #expect(left.nextSteps == nil)
+  }
+
   @Test func `The missing parts of a registration and a time to wait are in the label`() {
     let missing = Problem(
       .authenticatorUnconfigured, "No.", detail: "clientId, clientSecret",

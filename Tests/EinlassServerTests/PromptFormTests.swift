@@ -116,9 +116,26 @@ import Testing
     #expect(refusal?.label.label(in: .english) == "Don't allow, and remember it")
   }
 
+  @Test func `The question for the last address repeats no sentence of the page beside it`() {
+    let form = PromptForm(.enterVerifier(.redirectURL), of: Self.flow)
+    #expect(
+      form.text.map { $0.text(in: .english) }
+        == ["The sign-in goes on by itself if the browser is on this machine."])
+  }
+
   @Test func `A new account needs no id, however many accounts there are`() {
     let form = PromptForm(.replaceAccount([Self.account("ada")], more: true), of: Self.flow)
     #expect(form.fields.isEmpty && form.buttons.first?.action == "accept")
+  }
+
+  @Test(arguments: [false, true])
+  func `A passphrase that must be long says so before it is entered`(isLong: Bool) {
+    var wanted = Prompt.Passphrase(.export, path: nil, isNew: true)
+    wanted.isLong = isLong
+    let asks: JSONValue = "“Conformance” asks for it."
+    #expect(
+      Self.shown(.enterPassphrase(wanted))["text"]
+        == JSONValue.array(isLong ? ["It needs at least twelve characters.", asks] : [asks]))
   }
 
   @Test func `A text of another program is marked, cut, and has no controls and quotation marks`() {

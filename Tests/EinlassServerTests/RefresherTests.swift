@@ -83,13 +83,13 @@ struct RefresherTests {
       _ = try store.forgetCredentials(Self.account)
     }
     #expect(failures.isEmpty && script.requests.isEmpty)
-    let later = Script([.text("no", status: 403)], store: Self.store)
+    let later = Script([.json(#"{"error":"no"}"#, status: 403)], store: Self.store)
     let laterFailures = try await Self.failures(
       later,
       sending: { store throws(Problem) in _ = try store.forgetCredentials(Self.account) })
     #expect(laterFailures.isEmpty && later.requests.count == 1)
     // The control: credentials that stay are refreshed.
-    let control = Script([.text("no", status: 403)], store: Self.store)
+    let control = Script([.json(#"{"error":"no"}"#, status: 403)], store: Self.store)
     #expect(try await Self.failures(control).count == 1 && control.requests.count == 1)
   }
 }

@@ -262,5 +262,15 @@ struct MaintenanceTests {
       problem { _ = try memory.maintenance.rotateKey { _, _ in } }?.detail == "refused")
     #expect(
       problem { _ = try memory.maintenance.backup("/a") { _, _ in } }?.detail == "refused")
+    #expect(problem { _ = try memory.maintenance.rotateKey { _, _ in } }?.advice == .nameStore)
+  }
+
+  @Test func `A store that is not there yet names what makes it`() throws {
+    let empty = try StoreHome()
+    let none = empty.store()
+    #expect(problem { _ = try none.maintenance.rotateKey { _, _ in } }?.advice == .addFirst)
+    #expect(
+      problem { _ = try none.maintenance.addKeySlot("passphrase", Secret("long enough")) }?.advice
+        == .addFirst)
   }
 }

@@ -56,8 +56,8 @@ def test_a_sign_in_with_the_scopes_of_git_clones_and_pushes(house, provider):
     assert house.run("git", "fsck", "--strict", cwd=house.folder / "work" / provider)[0] == 0
     heads = house.run("git", "ls-remote", "origin", "main", cwd=house.folder / "work" / provider)[1].split()
     assert heads[0] == house.run("git", "rev-parse", "HEAD", cwd=house.folder / "work" / provider)[1].strip()
-    # GitHub has another name too, for tokens that end.
-    assert "for git" not in shown(house, provider + "/ada").get("lacks", "")
+    # GitHub has another name too, for tokens that end, which no program needs.
+    assert "lacks" not in shown(house, provider + "/ada")
 
 
 @pytest.mark.parametrize("provider", DENIED)
@@ -136,6 +136,17 @@ def test_on_a_pipe_the_setup_names_the_sign_in_that_adds_the_scopes_in_one_line(
     code, output, errors = house.run("einlassctl", "setup", "git", "--yes")
     assert code == 0 and "set up already" in output and errors == ""
     assert [verdict for verdict, _ in git_findings(house)] == ["ok"]
+
+
+def test_the_setup_and_doctor_look_at_the_account_of_a_service_too(house):
+    house.sign_in("github", "--scope", "git")
+    house.sign_in("github", user="grace")
+    house.do("accounts", "prefer", "github/ada", "--for", "git")
+    house.do("services", "add", house.origin("github") + "/corp", "github/grace", "--yes")
+    code, _, errors = house.run("einlassctl", "setup", "git", "--yes")
+    (line,) = [line for line in errors.splitlines() if "lacks" in line]
+    assert code == 0 and line.endswith("einlassctl sign-in --account github/grace --scope git"), errors
+    assert [verdict for verdict, _ in git_findings(house)] == ["ok", "note"]
 
 
 @pytest.mark.parametrize("answer, code", [("y", 0), ("n", 128)], ids=["accepted", "declined"])

@@ -296,6 +296,13 @@ REFRESHES = {
     "a portal's redirect": (redirect("http://portal.example/login", 302), "providerFailure", True, "ok", None),
     "a portal's page": (lambda usual: (200, PAGE_HEADERS, PAGE), "providerFailure", True, "ok", None),
     "a portal's refusal": (lambda usual: (403, PAGE_HEADERS, PAGE), "providerFailure", True, "ok", None),
+    "408": (error(408, {"error": "timeout"}), "providerFailure", True, "ok", "timeout"),
+    "a proxy's 404": (lambda usual: (404, {"Content-Type": "text/plain"}, b"404 page not found"),
+                      "providerFailure", True, "ok", "404 page not found"),
+    "a proxy's 403": (lambda usual: (403, {"Content-Type": "text/plain"}, b"Forbidden"),
+                      "providerFailure", True, "ok", "Forbidden"),
+    "a text of the provider": (lambda usual: (400, {"Content-Type": "text/plain"}, b"Invalid refresh token"),
+                               "reloginNeeded", False, "refreshRefused", "Invalid refresh token"),
     "511": (lambda usual: (511, PAGE_HEADERS, PAGE), "providerFailure", True, "ok", None),
 }
 

@@ -166,6 +166,7 @@ TAKEN = {
     "the scopes are missing": {"metadata": {"scopes_supported": WITHOUT}},
     "claims are null": {"claims": {"azp": None, "nbf": None, "at_hash": None, "c_hash": None, "auth_time": None}},
     "the answer about the person is signed": {"userinfo": (200, SIGNED, signed_person())},
+    "the signed answer ends with a line feed": {"userinfo": (200, SIGNED, lambda base: signed_person()(base) + "\n")},
     "the signed answer names neither issuer nor audience": {
         "userinfo": (200, SIGNED, signed_person(iss=WITHOUT, aud=WITHOUT))},
     "GET is not allowed": {"userinfo": (405, "text/plain", ""), "username": CLAIMS, "status": 405},
@@ -257,6 +258,7 @@ def test_a_description_that_promises_too_little_is_refused_by_name_before_a_page
     id = front_end.send("providers.add", issuer=provider.base)
     answer = front_end.answer(id)
     assert answer.data["reason"] == "providerFailure" and name in answer.message, answer
+    assert "operator" in answer.data["next"][0]["label"]
     assert "/authorization" not in provider.asked
 
 

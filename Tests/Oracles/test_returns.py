@@ -155,17 +155,17 @@ def test_each_answer_with_the_state_of_the_sign_in_ends_it_at_once(start, issuer
         assert answer.result["account"] and "Signed in" in page and issuer.codes == ["C"]
     else:
         assert answer.data["reason"] == reason and sentence.format(issuer=issuer.base) in answer.message
-        assert "Sign-in failed" in page and issuer.codes == []
+        assert "Sign-in failed" in page and "how to go on" in page and issuer.codes == []
 
 
 # Requests that end no sign-in, the words of their page, and those of the error at the deadline.
 REFUSED = {
     "an error without state": (
-        {"target": "error=invalid_scope&error_description=Unknown"}, 400, "No sign-in is waiting", "had the error invalid_scope"),
-    "an error with words": ({"target": "error=Call+0900"}, 400, "No sign-in is waiting", "did not have the state"),
-    "another state": ({"target": "code=C&state=other"}, 400, "No sign-in is waiting", "did not have the state"),
-    "two states": ({"target": "code=C&state={state}&state=other"}, 400, "No sign-in is waiting", "did not have the state"),
-    "nothing": ({}, 400, "No sign-in is waiting", "came back without an answer"),
+        {"target": "error=invalid_scope&error_description=Unknown"}, 400, "belong to the sign-in that is waiting", "had the error invalid_scope"),
+    "an error with words": ({"target": "error=Call+0900"}, 400, "belong to the sign-in that is waiting", "did not have the state"),
+    "another state": ({"target": "code=C&state=other"}, 400, "belong to the sign-in that is waiting", "did not have the state"),
+    "two states": ({"target": "code=C&state={state}&state=other"}, 400, "belong to the sign-in that is waiting", "did not have the state"),
+    "nothing": ({}, 400, "belong to the sign-in that is waiting", "came back without an answer"),
     "another host": ({"target": "code=C&state={state}", "host": "localhost:{port}"}, 421, "are two hosts", "are two hosts"),
     "another method": ({"target": "code=C&state={state}", "method": "PUT"}, 405, "another method", "another method"),
     "too many cookies": (
@@ -248,7 +248,7 @@ def test_a_fragment_that_the_descriptor_does_not_name_is_not_read(start, issuer)
     with Chromium() as chromium:
         id, prompt = front_end.begin()
         chromium.open(prompt["url"] + "&fragment=1")
-        assert "No sign-in is waiting" in chromium.text()
+        assert "belong to the sign-in that is waiting" in chromium.text()
     front_end.call("test.advanceClock", seconds=301)
     assert "came back without an answer" in front_end.answer(id).message and issuer.codes == []
 

@@ -127,7 +127,9 @@ extension Console {
     let notRevoked = (result["notRevoked"]?.array ?? []).map { entry in
       "  \(tinted("not revoked", .warning)): \(clean(entry["what"]?.plain ?? "")). "
         + clean(entry["reason"]?.plain ?? "")
-        + (entry["next"]?.array?.first.map { " \(NextStep($0).text)" } ?? "")
+        + (entry["next"]?.array?.first.map {
+          " \(NextStep($0).line(repeating: session.repeated))"
+        } ?? "")
     }
     let next = (result["endSessionURL"]?.string).map { url in
       "  \(tinted("next:", .heading)) Your browser may still be signed in there. Open this page to sign it out: \(clean(url))"

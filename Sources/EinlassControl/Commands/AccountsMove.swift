@@ -105,7 +105,7 @@ struct AccountsImport: ServerCommand {
     let why =
       isUnknown
       ? ". The provider is unknown. Add it with einlassctl providers add, then import again"
-      : entry["error"]?["message"].map { ". \(clean($0.plain))" } ?? ""
+      : entry["error"].map { ". \($0.explanation(repeating: console.session.repeated))" } ?? ""
     let tint: Style.Tint = name == "refused" ? .bad : name == "alreadyThere" ? .warning : .good
     return "\(title): \(console.tinted(word, tint))\(why)"
   }

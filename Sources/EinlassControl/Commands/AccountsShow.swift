@@ -7,11 +7,14 @@ struct AccountsShow: ServerCommand {
   static let configuration = CommandConfiguration(
     commandName: "show", abstract: "Show an account with the scopes of its token.",
     discussion: """
-      For each scope name of the provider, "lacks" has the scopes that the token is known to lack. \
+      For each use, git or mail, "lacks" has the scopes that the token is known to lack. \
       einlassctl sign-in --account ACCOUNT --scope NAME adds them.
 
       EXAMPLE: einlassctl accounts show github/ada
       """)
+
+  /// The scope names of uses. Without the scopes of another name, such as `rotating`, a token works.
+  private static let uses = ["git", "mail"]
 
   @Argument(help: "User name, provider/user name or id.", completion: .accounts)
   var account: String?
@@ -24,6 +27,7 @@ struct AccountsShow: ServerCommand {
       sameBytes($0["id"]?.string ?? "", account.provider)
     }
     let lacks = (provider?["scopeNames"]?.object?.members ?? []).compactMap { entry -> String? in
+      guard Self.uses.contains(entry.name) else { return nil }
       let scopes = account.lacking(entry.value.strings ?? [])
       return scopes.isEmpty ? nil : "for \(entry.name): \(scopes.joined(separator: ", "))"
     }

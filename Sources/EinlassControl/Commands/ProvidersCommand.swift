@@ -64,7 +64,7 @@ struct ProvidersShow: ServerCommand {
     let known: [(name: String, value: String?)] = [
       ("name", provider["name"]?.plain),
       ("client id", provider["configured"]?.bool == true ? "there" : "missing"),
-      ("problem", provider["problem"]?["message"]?.plain),
+      ("problem", provider["problem"]?.explanation(repeating: server.repeated)),
       ("sign-in by", provider["flowKinds"]?.plain),
       ("can", ProvidersList.abilities(provider["can"])),
       (
@@ -80,6 +80,9 @@ struct ProvidersShow: ServerCommand {
 
   /// Returns the names with their scopes: `mail (https://mail.example.com/)`.
   private static func scopeNames(_ names: JSONValue?) -> String? {
-    names?.object?.members.map { "\($0.name) (\($0.value.plain))" }.joined(separator: ", ")
+    names?.object?.members.map { entry in
+      let scopes = entry.value.strings?.isEmpty == true ? "the usual scopes" : entry.value.plain
+      return "\(entry.name) (\(scopes))"
+    }.joined(separator: ", ")
   }
 }

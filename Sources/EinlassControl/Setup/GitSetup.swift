@@ -103,6 +103,13 @@ struct GitSetup: SetupCommand {
     }
   }
 
+  static func places(of settings: [Setting]) -> [JSONObject] {
+    settings.filter { $0.name.hasSuffix(".helper") }.compactMap { setting -> JSONObject? in
+      let address = String(setting.name.dropFirst("credential.".count).dropLast(".helper".count))
+      return address.contains("://") ? ["address": .string(address)] : nil
+    }
+  }
+
   static func otherReceiver(of name: String) throws(Failure) -> String? {
     try name.hasSuffix(".helper") ? GitHelpers.other(besides: name) : nil
   }

@@ -60,6 +60,14 @@ struct KubectlSetup: SetupCommand {
     }
   }
 
+  static func places(of settings: [Setting]) -> [JSONObject] {
+    settings.compactMap { setting -> JSONObject? in
+      let parts = (setting.values.last ?? "").split(separator: "/", maxSplits: 1)
+      guard parts.count == 2 else { return nil }
+      return ["provider": .string(String(parts[0])), "account": .string(String(parts[1]))]
+    }
+  }
+
   static func deadCommand(in values: [String]) -> String? {
     values.first.flatMap(OtherProgram.unfound)
   }

@@ -27,20 +27,30 @@ struct ScopeNeed {
     }
   }
 
-  /// Returns the lacking accounts of these providers among those that an application gets: the one
-  /// that a rule selects, or all of a provider.
+  /// Returns the lacking accounts of these providers among those that an application gets: the ones
+  /// that rules select, or all of a provider.
+  ///
+  /// - Parameter places: The requests to `services.resolve` that the program makes. A provider without
+  ///   one is asked for its usual account.
   func lacking(
-    for application: String, at providers: [String], _ server: ServerOptions
+    for application: String, at providers: [String], _ places: [JSONObject],
+    _ server: ServerOptions
   ) throws(Failure) -> [Lack] {
     let speaker = try Console(server, actingAs: application, asksPerson: false)
     defer { speaker.end() }
+    let resolved = places.compactMap { try? speaker.call("services.resolve", $0) }
     var found: [Lack] = []
     for provider in try speaker.list("providers.list", "providers") {
       let id = provider["id"]?.string ?? ""
       guard providers.contains(where: { sameBytes($0, id) }) else { continue }
-      let chosen = try speaker.call("services.resolve", ["provider": .string(id)])["account"]
+      var answers = resolved.filter { sameBytes($0["provider"]?.string ?? "", id) }
+      if answers.isEmpty {
+        answers = [try speaker.call("services.resolve", ["provider": .string(id)])]
+      }
       found += try speaker.accounts(of: id).filter { account in
-        chosen?.string.map { sameBytes($0, account.id) } ?? true
+        answers.contains { answer in
+          answer["account"]?.string.map { sameBytes($0, account.id) } ?? true
+        }
       }.compactMap { lack(of: $0, at: provider) }
     }
     return found
@@ -71,8 +81,11 @@ extension Account {
 extension SetupCommand {
   /// Offers a sign-in to each account whose token lacks scopes that the program needs, or names the
   /// command for it.
-  func offerScopes(at providers: [String], _ console: Console) throws(Failure) {
-    for lack in try Self.needs?.lacking(for: Self.program, at: providers, server) ?? [] {
+  func offerScopes(
+    at providers: [String], _ settings: [Setting], _ console: Console
+  ) throws(Failure) {
+    let places = Self.places(of: settings)
+    for lack in try Self.needs?.lacking(for: Self.program, at: providers, places, server) ?? [] {
       guard !setup.yes, let person = console.person else {
         complain(
           "warning: \(clean(lack.sentence)) \(lack.step.line(repeating: server.repeated))")

@@ -50,6 +50,9 @@ protocol SetupCommand: ServerCommand {
   /// The scopes that the program's tokens need: those of this name in `scopeNames`, or at a provider
   /// without the name the others; `nil` if any token will do.
   static var needs: ScopeNeed? { get }
+  /// Returns the requests to `services.resolve` for the accounts that these settings get, as far as
+  /// they name an address or an account.
+  static func places(of settings: [Setting]) -> [JSONObject]
   /// Returns a program besides einlass that gets the tokens of this setting too; `nil` if there is
   /// none.
   static func otherReceiver(of name: String) throws(Failure) -> String?
@@ -60,6 +63,7 @@ extension SetupCommand {
   private typealias Look = (present: [String], after: Setting)
 
   static var needs: ScopeNeed? { nil }
+  static func places(of settings: [Setting]) -> [JSONObject] { [] }
   static func otherReceiver(of name: String) throws(Failure) -> String? { nil }
 
   func run(with console: Console) throws(Failure) {
@@ -81,7 +85,7 @@ extension SetupCommand {
     let missing = providers.filter { provider in !granted.contains { sameBytes($0, provider) } }
     guard !changes.isEmpty || !missing.isEmpty else {
       try console.report([:], ["\(Self.program) is set up already."])
-      return try offerScopes(at: providers, console)
+      return try offerScopes(at: providers, settings, console)
     }
     for (present, after) in changes { show(after.name, from: present, to: after.values) }
     for provider in missing {
@@ -115,7 +119,7 @@ extension SetupCommand {
       )
     }
     try console.report([:], ["\(Self.program) takes its tokens from einlass now."])
-    try offerScopes(at: providers, console)
+    try offerScopes(at: providers, settings, console)
   }
 
   private func takeBack(_ console: Console) throws(Failure) {

@@ -23,7 +23,8 @@ extension Doctor {
       findings.append(finding)
       guard finding.verdict == .well, let need = setup.needs else { continue }
       let granted = try console.granted(to: setup.program)
-      findings += try need.lacking(for: setup.program, at: granted, server).map {
+      let places = setup.places(of: ours)
+      findings += try need.lacking(for: setup.program, at: granted, places, server).map {
         Finding(setup.program, .notable, $0.sentence, $0.step)
       }
     }

@@ -104,6 +104,11 @@ extension Client {
       ]))
   }
 
+  /// The refusals that the person mends by a sign-in alone.
+  private static var signInReasons: [String] {
+    ["reloginNeeded", "noSystemAccount", "notIssuedToThisClient"]
+  }
+
   private func credential(
     of target: TokenTarget, _ needs: TokenNeeds
   ) throws(Failure) -> JSONValue {
@@ -120,8 +125,9 @@ extension Client {
       return try call("credentials.get", params)["credential"] ?? .null
     } catch .refused(let refusal) {
       let step = refusal.step("accounts.signIn")
-      // A person is not asked to sign in because one service has refused a token.
-      guard session.signsIn, refusal.reason != "throttled", let step else {
+      // After any other refusal a sign-in would hide its cause: a full disk, a server's new key, a
+      // service that has refused the token.
+      guard session.signsIn, Self.signInReasons.contains(refusal.reason), let step else {
         guard refusal.reason == "reloginNeeded", let resource = needs.resource ?? target.resource
         else { throw try refused(refusal.json, at: target.provider, scopes: scopes) }
         var refusal = refusal

@@ -23,8 +23,9 @@ func accountsExport(_ server: Server) -> Method {
       let replaces = params[Params.replace]
       do throws(Problem) {
         try server.files.prepare(path, replaces)
-        let passphrase = try await server.passphrase(
-          Prompt.Passphrase(.export, path: path, isNew: true), for: call)
+        var wanted = Prompt.Passphrase(.export, path: path, isNew: true)
+        wanted.isLong = !params[Params.weak]
+        let passphrase = try await server.passphrase(wanted, for: call)
         if !params[Params.weak] { try AccountsFile.requireStrength(of: passphrase) }
         let exported = try await server.inTurn { () throws(Problem) in
           try server.einlass.exportedAccounts(

@@ -129,7 +129,7 @@ private enum ProofParams {
       [proof("provider"), proof("provider", "credential"), proof("pendingCredential")]
         + others.map { proof($0) },
       path: "/provider", expected: "the only proof",
-      "The request needs exactly one proof: \((["provider", "pendingCredential"] + others).joined(separator: ", ")). With includeCredential it must be an account or a sign-in."
+      "The request needs exactly one proof: \((["provider", "pendingCredential"] + others).joined(separator: ", ")). With includeCredential it must be \(others.contains("account") ? "an account or " : "")a sign-in."
     )
   }
 }

@@ -169,14 +169,14 @@ private let verifyDescription = """
     `detail` of `active` says so if that request accepts the token.
   - A bad credential is a result (`valid: false`), not an error. The same holds for a good one of another application
     (`application` not ok). Errors are for networks, providers without an answer, and configuration.
-  - `valid` is `true` only if the application of the token is confirmed: the provider names it, the token is the stored
-    one, or its `idToken` beside it vouches for it. A token whose application nothing names is 1015 with the `detail`
-    `applicationUnknown`. Its `identity` is the person of the token, which may be another application's, so it proves
-    nobody.
+  - `valid` is `true` only if the application of the token is confirmed: the provider names it, the token is a stored
+    one that einlass got itself, or its `idToken` beside it vouches for it. A token whose application nothing names, such
+    as that of `accounts.add`, is 1015 with the `detail` `applicationUnknown`. Its `identity` is the person of the token,
+    which may be another application's, so it proves nobody.
   - `setup.verifyNeeds` of `providers.list` has the parts of a registration with which the provider can be asked about a
-    token by value. Without its secret a stored token is still verified, because the store vouches for it, and any other
-    one is 1006. Introspection takes another proof of the client in place of the secret; without any it is left out. At a
-    provider without `verifyNeeds`, `can.verify` means id_tokens, and tokens with their `idToken`.
+    token by value. Without its secret a token that einlass got itself is still verified, because the store vouches for
+    it, and any other one is 1006. Introspection takes another proof of the client in place of the secret; without any
+    it is left out. At a provider without `verifyNeeds`, `can.verify` means id_tokens, and tokens with their `idToken`.
   - The metadata of the provider say the client authentication of introspection and revocation (RFC 8414, section 2).
   - An `idToken` beside a token vouches for it by its `at_hash`. One that has ended, or came with a former token, does
     not vouch and is not held against the token (OpenID Connect Core 1.0, sections 3.1.3.6 and 12.2): the provider is

@@ -15,6 +15,13 @@ extension Problem.Advice {
     case .unlockOnWeb: "Unlock the account on the provider's page, then try again"
     case .changeSettings:
       "Check the registration's client id and secret, and the application's settings at the provider"
+    case .checkClientID:
+      "Check the registration's client id, and the application's settings at the provider"
+    case .checkClientKey:
+      "Check the registration's private key, and the application's settings at the provider"
+    case .checkClientCertificate:
+      "Check the registration's certificate, and the application's settings at the provider"
+    case .askOperator: "Check the address, and ask the server's operator about its metadata"
     case .checkRights: "Check that the account may use that service"
     case .signOutThere: "Sign out on the provider's page, then sign in again"
     case .enterShownPIN: "Sign in again, and enter the PIN that the page shows then"
@@ -96,6 +103,8 @@ extension Problem.Advice {
       "Start or unlock the Secret Service, or open the store with another key slot"
     case .installSecretTool: "Install the package libsecret-tools"
     case .unlockStore: "Unlock the store for a while"
+    case .addFirst: "Sign in, or add an account, which makes the store"
+    case .nameStore: "Name another store with --store"
     case .copyDatabase: "Copy the schema with the tools of PostgreSQL"
     case .installLibpq: "Install the package libpq5, of version 12 or later"
     case .createDatabase: "Create a database, or correct the address of the store"

@@ -118,7 +118,11 @@ extension Problem {
             ?? Hint("providers.configure").label, "providers.configure", named(.provider))
       ]
     case .networkFailure where detail == "otherPublicKey":
-      [NextStep("Check that the server has a new key")] + (account == nil ? [] : [signInAgain])
+      // The step has no method, because a client would send it without the check.
+      [
+        NextStep("Check that the server has a new key, and then sign in again").showing(
+          "einlassctl sign-in " + (account.map { "--account \($0.rawValue)" } ?? provider ?? ""))
+      ]
     case .networkFailure:
       [NextStep("Check the network connection, the address and the clock, then try again")]
     case .providerFailure:
@@ -238,19 +242,20 @@ extension Problem {
 extension Account {
   /// The next steps of an account that needs a sign-in or does not work.
   ///
-  /// - Parameter place: Its provider; `nil` if the catalogue has none of that id.
-  func nextSteps(at place: Provider?) -> [NextStep] {
+  /// - Parameter place: Its provider; `nil` if the catalogue has none of that id. It is read only for
+  ///   an account with a step, because a list of accounts is read often.
+  func nextSteps(at place: @autoclosure () -> Provider?) -> [NextStep] {
     var step: NextStep
     switch health {
     case .banned:
       step = NextStep("Ask the provider about the account, or use another one")
-      step.page = place?.homepage
+      step.page = place()?.homepage
     case .locked:
       step = NextStep(Problem.Advice.unlockOnWeb.label)
-      step.page = place?.homepage
+      step.page = place()?.homepage
     case .ok where isSignedIn && !hasRefusedRefresh: return []
     case .ok, .reloginNeeded:
-      let canSignIn = place?.signInKind(asking: Set(Prompt.Kind.allCases)) != nil
+      let canSignIn = place()?.signInKind(asking: Set(Prompt.Kind.allCases)) != nil
       var hint = Problem.Hint(
         canSignIn ? "accounts.signIn" : "accounts.add", ["provider": provider],
         replaces: !canSignIn)
@@ -264,8 +269,10 @@ extension Account {
 extension Revocation.Remainder {
   /// The next steps; `nil` if there is none.
   var nextSteps: [NextStep]? {
-    let steps = (advice.map(NextStep.steps) ?? []) + (hint.map { [NextStep($0)] } ?? [])
-    return steps.isEmpty ? nil : steps
+    guard advice != nil || hint != nil else { return nil }
+    return Problem(
+      .authenticatorUnconfigured, reason, advice: advice, detail: missing, hint: hint
+    ).nextSteps()
   }
 }
 

@@ -90,7 +90,7 @@ extension PromptForm {
   private static func verifier(
     _ verifier: Prompt.Verifier, isAgain: Bool, returningTo: String?, _ flow: PendingRequest
   ) -> PromptForm {
-    let asks: Words = "\(flow.shownApplication) asks for it."
+    // The page of the sign-in, which stands beside this question, says who asks.
     let byItself: Words? =
       returningTo == nil
       ? "The sign-in goes on by itself if the browser is on this machine." : nil
@@ -98,7 +98,7 @@ extension PromptForm {
     case .redirectURL:
       PromptForm(
         title: "Does the last page not load? Then paste its address.",
-        text: [asks, byItself].compactMap(\.self),
+        text: [byItself].compactMap(\.self),
         warnings: isAgain
           ? ["That does not fit. The whole address begins with \(whole: returningTo ?? "http://")."]
           : [],
@@ -106,7 +106,8 @@ extension PromptForm {
         buttons: [.accept(), .cancel()])
     case .pin:
       PromptForm(
-        title: "Enter the number that the page of \(flow.providerName) shows.", text: [asks],
+        title: "Enter the number that the page of \(flow.providerName) shows.",
+        text: ["\(flow.shownApplication) asks for it."],
         warnings: isAgain ? ["That does not fit."] : [],
         fields: [Field(name: "text", label: "Number")], buttons: [.accept(), .cancel()])
     }
@@ -122,9 +123,10 @@ extension PromptForm {
       case (.import, false): "Enter the passphrase of the file."
       }
     let path = wanted.path.map { path -> Words in "\(whole: path)" }
+    let strength: Words? = wanted.isLong ? "It needs at least twelve characters." : nil
     return PromptForm(
       title: title,
-      text: [path, "\(flow.shownApplication) asks for it."].compactMap(\.self),
+      text: [path, strength, "\(flow.shownApplication) asks for it."].compactMap(\.self),
       warnings: wanted.isAgain ? ["That passphrase does not fit."] : [],
       fields: [
         Field(name: "passphrase", label: "Passphrase", kind: .secret, isTwice: wanted.isNew)

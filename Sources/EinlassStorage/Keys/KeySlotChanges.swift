@@ -44,7 +44,8 @@ extension StoreMaintenance {
       name = try store.connection.meta().store
       let kinds = try store.connection.keySlots().map(\.kind)
       guard kinds.contains(kind) else {
-        throw .store(.refused, "The account store has no key slot \(kind.rawValue).")
+        throw .store(
+          .refused, "The account store has no key slot \(kind.rawValue).", advice: .useOtherSlot)
       }
       guard kinds.contains(where: { $0 != kind }) else {
         throw .store(

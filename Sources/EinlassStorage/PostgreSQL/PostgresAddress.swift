@@ -32,7 +32,7 @@ struct PostgresAddress: Sendable {
       throw .store(
         .refused,
         "\(mark) of the account store's address must be a name of at most \(Self.storeLimit) lower-case letters, digits and underscores.",
-        path: shown)
+        advice: .correctAddress, path: shown)
     }
     guard names.count < 2 else {
       throw .store(

@@ -22,7 +22,9 @@ final class PostgresStore: SharedStore {
   }
 
   var nothingThere: Problem {
-    .store(.refused, "There is no account store at \(address.text) yet.", path: address.text)
+    .store(
+      .refused, "There is no account store at \(address.text) yet.", advice: .addFirst,
+      path: address.text)
   }
 
   /// No name of a store leads to it.

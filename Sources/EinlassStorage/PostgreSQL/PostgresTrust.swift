@@ -25,7 +25,7 @@ enum PostgresTrust {
     return .store(
       .refused,
       "The account store \(connection.path) is not used: \(PostgresProblem.plain(fault)).",
-      path: connection.path)
+      advice: .nameStore, path: connection.path)
   }
 
   private static func faults(_ schema: String) -> String {

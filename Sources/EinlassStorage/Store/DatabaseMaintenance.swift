@@ -110,7 +110,8 @@ extension StoreLocation {
   }
 
   var nothingThere: Problem {
-    .store(.refused, "There is no account store at \(path) yet.", path: path)
+    .store(
+      .refused, "There is no account store at \(path) yet.", advice: .addFirst, path: path)
   }
 }
 

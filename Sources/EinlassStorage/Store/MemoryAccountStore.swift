@@ -97,7 +97,7 @@ extension StoreMaintenance {
 extension Problem {
   fileprivate static var nothingWritten: Problem {
     .store(
-      .refused, "The account store is in memory: it has no file and no key.")
+      .refused, "The account store is in memory: it has no file and no key.", advice: .nameStore)
   }
 }
 
