@@ -12,15 +12,18 @@ import pytest
 
 PROJECT = Path(__file__).parents[2]
 sys.path += [str(Path(__file__).with_name("prompter")), str(PROJECT / "Tests/Integrations"),
-             str(PROJECT / "Tests/Oracles"), str(Path(__file__).parent)]
+             str(PROJECT / "Tests/Oracles"), str(PROJECT / "protocol/conformance"), str(Path(__file__).parent)]
 import hints  # noqa: E402
 from browser import Visitor  # noqa: E402
 from desktop import (  # noqa: E402, F401
     PATIENCE, PYTHON, check_names, desktop, find, focused, names, needs_gtk, nodes, until, words)
+from pseudo import pseudo  # noqa: E402
 
 FOLDER = PROJECT / "clients/prompter"
 PROMPTER = str(FOLDER / "einlass-prompter")
 pytestmark = needs_gtk
+PAGE = "Sign in at “127.0.0.1” in your browser."
+CODE = "Enter this code at “127.0.0.1”, on any device."
 
 
 @pytest.fixture
@@ -56,15 +59,14 @@ def test_git_signs_in_by_the_keyboard(desktop, home):
     git.stdin.write(f"protocol=http\nhost={host}\n\n")
     git.stdin.close()
     git.stdin = None
-    window = desktop.window("Sign In at GitLab", lambda window: focused(window) and find(window, "text"))
+    window = desktop.window(PAGE, lambda window: focused(window) and find(window, "text"))
     check_names(window)
-    assert f"Sign in at {host.partition(':')[0]} in your browser." in names(window)
-    assert "For git, started by git-credential-einlass" in words(window)
-    desktop.press("Sign In at GitLab", "Return")
+    assert "Started by git-credential-einlass" in words(window)
+    desktop.press(PAGE, "Return")
     # `access: ask`: the question comes after the page.
-    window = desktop.window("Access to GitLab", focused)
+    window = desktop.window("“git” wants to use your “GitLab” accounts.", focused)
     check_names(window)
-    desktop.press("Access to GitLab", "alt+a")
+    desktop.press(window["name"], "alt+a")
     code, output, errors = finish(git)
     assert code == 0 and "password=" in output, errors
     until(lambda: not desktop.windows(), "a window is left")
@@ -72,9 +74,9 @@ def test_git_signs_in_by_the_keyboard(desktop, home):
 
 def test_a_helper_without_a_person_names_the_cancel(desktop, home):
     token = home.start("einlassctl", "token", "gitlab", "--sign-in")
-    window = desktop.window("Sign In at GitLab", focused)
+    window = desktop.window(PAGE, focused)
     assert any(name.startswith("After the sign-in, ") for name in names(window))
-    desktop.press("Sign In at GitLab", "Escape")
+    desktop.press(PAGE, "Escape")
     code, output, errors = finish(token)
     assert code == 1 and output == "" and "cancel" in errors
 
@@ -106,7 +108,7 @@ def test_a_sign_in_by_page(desktop, home):
 
 def test_a_sign_in_by_code(desktop, home, enter_code):
     signing = home.start("einlass-prompter", "sign-in", "github", "--flow", "deviceCode", "--title", "Editor")
-    window = desktop.window("Sign In at GitHub", lambda window: find(window, "label", "Code "))
+    window = desktop.window(CODE, lambda window: find(window, "label", "Code "))
     check_names(window)
     code = find(window, "label", "Code ")["text"]
     enter_code(next(name for name in names(window) if name.startswith("http://")), code)
@@ -114,24 +116,26 @@ def test_a_sign_in_by_code(desktop, home, enter_code):
     assert desktop.windows() == {}
 
 
-@pytest.mark.parametrize("provider, title, field", [
-    ("gitlab", "Sign In at GitLab", "If the last page does not load"), ("twitter", "Sign In at Twitter", "Number from the page")])
-def test_a_browser_on_another_machine(desktop, home, provider, title, field):
+@pytest.mark.parametrize("provider, field", [("gitlab", "The address in the browser"), ("twitter", "Number")])
+def test_a_browser_on_another_machine(desktop, home, provider, field):
     """The address or the number of its last page is entered, after a wrong one."""
     home.change({"gitlab": {"behaviour": {"consent": "page"}}})
     signing = home.start("einlass-prompter", "sign-in", provider)
-    desktop.window(title, lambda window: find(window, "text", field))
-    desktop.press(title, "alt+a")
+    desktop.window(PAGE, lambda window: find(window, "text", field))
+    desktop.reach(PAGE, "Copy Address")
+    desktop.press(PAGE, "space")
     page = until(lambda: desktop.look("clipboard"), "the address is not copied")
     browser = Visitor().open(page).press("allow")
     right = browser.location if provider == "gitlab" else re.search(r"\b[0-9]{7}\b", browser.page)[0]
     wrong = right.replace("state=", "state=x") if provider == "gitlab" else "1234567"
     for text in (wrong, right):
-        window = desktop.window(title, lambda window: find(window, "text", field) and (
-            text == wrong or "This does not fit." in names(window)))
+        # The question for a number comes again without the page.
+        title = "Enter the number that the page of “Twitter” shows." if text == right and provider == "twitter" else PAGE
+        window = desktop.window(title, lambda window: focused(window) and find(window, "text", field) and (
+            text == wrong or "That does not fit." in words(window)))
         check_names(window)
-        desktop.press(title, "alt+l" if provider == "gitlab" else "alt+n")
-        desktop.window(title, lambda window: (focused(window) or "").startswith(field))
+        if text == wrong:  # the second time it has the focus
+            desktop.reach(title, field)
         desktop.type(title, text)
         desktop.press(title, "Return")
     code, output, errors = finish(signing)
@@ -141,11 +145,11 @@ def test_a_browser_on_another_machine(desktop, home, provider, title, field):
 def test_a_login_with_a_password(desktop, home):
     home.change({"fcsdk": {"users": {"ada": {"password": "difference", "domain": "example.com"}}}})
     signing = home.start("einlass-prompter", "sign-in", "fcsdk", "--server", home.origin("fcsdk"))
-    title = "Log In at FCSDK server"
+    title = f"Log in at “{home.origin('fcsdk')}”."
     for password in ("wrong", "difference"):
         again = password != "wrong"
         window = desktop.window(title, lambda window: focused(window) and again == (
-            "The server refused that user name or password." in names(window)))
+            "The server refused that user name or password." in words(window)))
         check_names(window)
         desktop.type(title, "ada")
         desktop.press(title, "Return")
@@ -156,9 +160,27 @@ def test_a_login_with_a_password(desktop, home):
     assert "difference" not in errors
 
 
+def test_a_sign_in_in_the_pseudo_language(desktop, home):
+    home.change({"fcsdk": {"users": {"ada": {"password": "difference", "domain": "example.com"}}}})
+    program = home.folder / "pseudo"
+    program.write_text(f'#!/bin/sh\nexec "{home.folder}/bin/einlass" --pseudo-language "$@"\n')
+    program.chmod(0o700)
+    home.environment["EINLASS"] = str(program)
+    signing = home.start("einlass-prompter", "sign-in", "fcsdk", "--server", home.origin("fcsdk"))
+    title = pseudo(f"Log in at “{home.origin('fcsdk')}”.")
+    window = desktop.window(title, focused)
+    assert pseudo("Continue") in names(window)
+    for typed in ("ada", "difference"):
+        desktop.type(title, typed)
+        desktop.press(title, "Return")
+    code, output, errors = finish(signing)
+    assert code == 0 and output.startswith("a_"), errors
+
+
 def test_the_server_of_a_login_is_asked_for_and_offered_again(desktop, home):
     home.change({"fcsdk": {"users": {"ada": {"password": "difference", "domain": "example.com"}}}})
-    server, title = home.origin("fcsdk"), "Log In at FCSDK server"
+    server = home.origin("fcsdk")
+    title = f"Log in at “{server}”."
     for typed in ("no server", None):
         signing = home.start("einlass-prompter", "sign-in", "fcsdk")
         window = desktop.window("Sign In", lambda window: focused(window) == "Server")
@@ -213,10 +235,12 @@ def test_the_person_says_whether_the_account_is_new(desktop, home):
     home.change({"sequencing": {"behaviour": {"consent": "allow"}}})
     code, first, errors = finish(home.start("einlass-prompter", "sign-in", "sequencing"))
     assert code == 0, errors
-    for keys, same in (("alt+t", True), ("alt+n", False)):
+    title = "You signed in at “Sequencing.com” for “einlass-prompter”. Is this a new account, or one of these?"
+    for button, same in (("Choose", True), ("A new account", False)):
         signing = home.start("einlass-prompter", "sign-in", "sequencing")
-        check_names(desktop.window("Signed In at Sequencing.com", focused))
-        desktop.press("Signed In at Sequencing.com", keys)
+        check_names(desktop.window(title, focused))
+        desktop.reach(title, button)
+        desktop.press(title, "space")
         code, output, errors = finish(signing)
         assert code == 0 and (output == first) == same, errors
 
@@ -224,8 +248,8 @@ def test_the_person_says_whether_the_account_is_new(desktop, home):
 def test_a_cancelled_sign_in_has_a_code_of_its_own(desktop, home):
     home.change({"github": {"behaviour": {"consent": "page"}}})
     signing = home.start("einlass-prompter", "sign-in", "github")
-    desktop.window("Sign In at GitHub", lambda window: find(window, "push button", "Open Again"))
-    desktop.press("Sign In at GitHub", "Escape")
+    desktop.window(PAGE, lambda window: find(window, "push button", "Open Again"))
+    desktop.press(PAGE, "Escape")
     assert finish(signing)[:2] == (3, "")
 
 
@@ -244,7 +268,7 @@ def test_a_failed_sign_in_shows_its_next_step_and_tries_again(desktop, home):
 def test_the_end_of_einlass_is_shown(desktop, home):
     home.change({"github": {"behaviour": {"consent": "page"}}})
     signing = home.start("einlass-prompter", "sign-in", "github")
-    desktop.window("Sign In at GitHub", focused)
+    desktop.window(PAGE, focused)
     children = [int(child) for task in Path(f"/proc/{signing.pid}/task").iterdir()
                 for child in (task / "children").read_text().split()]
     (server,) = [child for child in children if Path(f"/proc/{child}/comm").read_text() == "einlass\n"]
@@ -270,7 +294,7 @@ def choose_github(desktop):
 def test_the_next_step_of_a_failure_leads_to_the_list_of_providers(desktop, home):
     signing = home.start("einlass-prompter", "sign-in", "nowhere")
     window = desktop.window("Sign-In Failed", lambda window: focused(window) == "Choose a Provider")
-    assert "Choose a provider of the list." in names(window) and hints.methods_in(words(window)) == []
+    assert "Choose one of the providers." in names(window) and hints.methods_in(words(window)) == []
     choose_github(desktop)
     code, output, _ = finish(signing)
     assert code == 0 and output.startswith("a_")
@@ -307,10 +331,10 @@ def test_a_page_that_does_not_open_is_not_called_open(desktop, home):
     opener.write_text("#!/bin/sh\nexit 3\n")
     signing = home.start("einlass-prompter", "sign-in", "github")
     problem = "No browser has opened the page. Copy the address into a browser."
-    window = desktop.window("Sign In at GitHub", lambda window: problem in names(window))
-    assert find(window, "push button", "Open the Page") and "in your browser. This" not in words(window)
+    window = desktop.window(PAGE, lambda window: problem in names(window))
+    assert find(window, "push button", "Open 127.0.0.1")
     opener.write_text(browser)
-    desktop.press("Sign In at GitHub", "alt+o")
+    desktop.press(PAGE, "alt+o")
     code, output, errors = finish(signing)
     assert code == 0 and output.startswith("a_"), errors
 
@@ -318,10 +342,10 @@ def test_a_page_that_does_not_open_is_not_called_open(desktop, home):
 def test_a_code_whose_page_does_not_open(desktop, home, enter_code):
     (home.folder / "bin/xdg-open").write_text("#!/bin/sh\nexit 3\n")
     signing = home.start("einlass-prompter", "sign-in", "github", "--flow", "deviceCode")
-    desktop.window("Sign In at GitHub", focused)
-    desktop.press("Sign In at GitHub", "alt+o")
-    desktop.window("Sign In at GitHub", lambda window: "No browser has opened the page." in words(window))
-    desktop.press("Sign In at GitHub", "Escape")
+    desktop.window(CODE, focused)
+    desktop.press(CODE, "alt+o")
+    desktop.window(CODE, lambda window: "No browser has opened the page." in words(window))
+    desktop.press(CODE, "Escape")
     assert finish(signing)[0] == 3
 
 
@@ -336,7 +360,7 @@ def test_a_registration_is_entered_where_it_is_missing(desktop, home):
     home.config.write_text(json.dumps(configuration))
     signing = home.start("einlass-prompter", "sign-in", "github")
     window = desktop.window("Sign-In Failed", lambda window: focused(window) == "Register")
-    assert "Register the application at the provider, then enter its client id here." in names(window)
+    assert "its client id (https://docs.github.com/" in words(window)
     assert "The registration at GitHub lacks" in words(window)
     assert "einlassctl" not in words(window) and hints.methods_in(words(window)) == []
     desktop.press("Sign-In Failed", "alt+r")
@@ -434,8 +458,8 @@ def test_the_first_steps_of_the_page(desktop, home):
     (line,) = blocks("json")
     configure(home, **json.loads(line.replace("/home/ada", str(home.folder))))
     asking = home.start("sh", "-c", trial)
-    desktop.window("Sign In at GitHub", focused)
-    desktop.press("Sign In at GitHub", "Return")
+    desktop.window(PAGE, focused)
+    desktop.press(PAGE, "Return")
     code, output, errors = finish(asking)
     assert code == 0 and output.strip(), errors
     home.environment["PATH"] = f"{home.folder}/.local/bin:{home.environment['PATH']}"
@@ -449,8 +473,8 @@ def test_the_library_as_the_page_shows_it(desktop, home, tmp_path):
     (tmp_path / "program.py").write_text(program)
     home.environment["PYTHONPATH"] = f"{FOLDER}:{PROJECT / 'clients/python'}"
     running = home.start(PYTHON, str(tmp_path / "program.py"))
-    desktop.window("Sign In at GitHub", focused)
-    desktop.press("Sign In at GitHub", "Return")
+    desktop.window(PAGE, focused)
+    desktop.press(PAGE, "Return")
     assert finish(running) == (0, "Signed in: Ada Lovelace\n", "")
 
 

@@ -1,6 +1,7 @@
 """The windows of `clients/prompter`, read by the accessibility tree and answered by the keyboard alone."""
 import json
 import queue
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,10 +12,12 @@ from pathlib import Path
 import pytest
 
 PROJECT = Path(__file__).parents[2]
-sys.path += [str(Path(__file__).with_name("prompter")), str(PROJECT / "Tests/Integrations")]
+CONFORMANCE = PROJECT / "protocol/conformance"
+sys.path += [str(Path(__file__).with_name("prompter")), str(PROJECT / "Tests/Integrations"), str(CONFORMANCE)]
 from desktop import (  # noqa: E402, F401
     PATIENCE, PYTHON, check_names, desktop, find, focused, names, needs_gtk, nodes, until, words)
 from house import missing  # noqa: E402
+from pseudo import shown as in_pseudo  # noqa: E402
 
 PROMPTER = str(PROJECT / "clients/prompter/einlass-prompter")
 pytestmark = needs_gtk
@@ -23,8 +26,8 @@ pytestmark = needs_gtk
 class Einlass:
     """The side of einlass in the conversation with a prompter."""
 
-    def __init__(self, environment):
-        self.process = subprocess.Popen([PROMPTER], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    def __init__(self, environment, program=PROMPTER):
+        self.process = subprocess.Popen([program], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE)
         self.answers, self.last = queue.SimpleQueue(), 0
         threading.Thread(target=self.read, daemon=True).start()
@@ -98,107 +101,154 @@ def einlass(desktop, browser):
         assert (code, errors) == (0, "")
 
 
-def show(desktop, einlass, title, **members):
+def show(desktop, einlass, prompt, language=lambda show: show):
     """Opens a prompt. Returns its id and its window, once a widget has the focus."""
-    prompt = einlass.open(**members)
-    return prompt, desktop.window(title, focused)
+    form = language(prompt["show"])
+    identifier = einlass.open(**{**prompt, "show": form})
+    return identifier, desktop.window(form["title"], focused)
 
 
-ADA = {"account": "a_ada", "provider": "github", "username": "ada", "displayName": "Ada Lovelace", "health": "ok"}
-GRACE = {"account": "a_grace", "provider": "github", "username": "grace", "health": "reloginNeeded"}
-SERVER = {"server": "https://pbx.example.com:8443", "host": "pbx.example.com"}
-KEY = "sha256//X3pGTSOuJeEVw989IJ/cEtXUEmy52zs1TZQrU06KUKg="
-ACCESS = {"kind": "grantAccess", "permissions": ["email", "user_friends"], "added": ["user_friends"],
-          "audience": "friends", "includes": ["refreshToken"]}
-CERTIFICATE = {"kind": "trustCertificate", **SERVER, "port": 8443, "publicKey": KEY, "fault": "selfSigned",
-               "certificateEndsAt": 1893456000}
-PASSWORD = {"kind": "enterPassword", **SERVER, "grantsAccess": True}
-SELECT, REPLACE = ({"kind": kind, "accounts": [ADA, GRACE]} for kind in ("selectAccount", "replaceAccount"))
+def changed(prompt, **members):
+    """Returns the prompt with other members of `show`; None removes one."""
+    form = {**prompt["show"], **members}
+    return {**prompt, "show": {name: member for name, member in form.items() if member is not None}}
+
+
+KINDS = {entry["prompt"]["kind"]: entry["prompt"] for entry in json.loads((CONFORMANCE / "prompts.json").read_text())}
+#: A kind that no einlass has.
+RIDDLE = {"kind": "solveRiddle", "show": {
+    "title": "“The sphinx” asks a riddle.", "text": ["What walks on four legs?"], "warning": "Think.",
+    "choices": [{"label": "A cat", "detail": "on four", "answer": {"action": "accept", "solution": 7}}],
+    "fields": [{"name": "hint", "label": "Hint", "type": "text"}, {"name": "loud", "label": "Say it", "type": "flag"}],
+    "buttons": [{"action": "accept", "label": "Answer"}, {"action": "flee", "label": "Run away", "default": True}]}}
+PROMPTS = {**KINDS, "solveRiddle": RIDDLE}
+ACCESS, CODE = KINDS["grantAccess"], KINDS["deviceCode"]
+PAGE = changed({**KINDS["openURL"], "url": "https://github.com/login?a=b&c=$(d)"}, fields=None,
+               page={"url": "https://github.com/login?a=b&c=$(d)", "host": "github.com"})
+VERIFIER = changed(KINDS["enterVerifier"], title="Does the last page not load?", warning=None,
+                   text=[*PAGE["show"]["text"], "The sign-in goes on by itself."])
 ACCEPT, DECLINE, CANCEL = ({"action": action} for action in ("accept", "decline", "cancel"))
+LANGUAGES = pytest.mark.parametrize("language", [lambda show: show, in_pseudo], ids=["english", "pseudo"])
+KEYS = "Return", "Escape", "Down"
 
 
-@pytest.mark.parametrize("title, prompt, hands, answer, shown", [
-    ("Access to GitHub", ACCESS, ["alt+a"], ACCEPT, [
-        "Editor wants to use your GitHub accounts.", "• email\n• user_friends (new)",
-        "Readers of its posts: your friends.", "It gets lasting access, because refresh tokens are included."]),
-    ("Access to GitHub", ACCESS, ["alt+d"], DECLINE, ["Don’t Allow"]),
+def act(desktop, form, hands):
+    """Presses keys, goes to a part of the form by Tab, or types a text. A button or a flag that is reached is pressed."""
+    for hand in hands:
+        if isinstance(hand, tuple):
+            part = form[hand[0]][hand[1]]
+            desktop.reach(form["title"], part["label"])
+            if hand[0] == "buttons" or part.get("type") == "flag":
+                desktop.press(form["title"], "space")
+        elif hand in KEYS:
+            desktop.press(form["title"], hand)
+        else:
+            desktop.type(form["title"], hand)
+
+
+@LANGUAGES
+@pytest.mark.parametrize("kind, hands, answer", [
+    ("grantAccess", [("buttons", 0)], ACCEPT), ("grantAccess", [("buttons", 1)], DECLINE),
     # A window that opens while a person types takes no Enter for a yes.
-    ("Access to GitHub", ACCESS, ["Return"], CANCEL, ["Not Now"]),
-    ("Access to GitHub", ACCESS, ["Tab", "Tab", "Return"], ACCEPT, ["Allow"]),
-    ("Access to GitHub", ACCESS, ["Escape"], CANCEL, []),
-    ("Choose an Account", SELECT, ["Return"], {**ACCEPT, "account": "a_ada"},
-     ["Ada Lovelace, ada", "grace, has to sign in again"]),
-    ("Choose an Account", SELECT, ["Down", "alt+o"], {**ACCEPT, "account": "a_grace"}, []),
-    ("Choose an Account", SELECT, ["alt+c"], CANCEL, []),
-    ("Choose an Account", {"kind": "selectAccount", "accounts": [
-        {"account": f"a_{host}", "provider": "fcsdk", "username": "ada", "subject": f"ada@{host}:443", "health": "ok"}
-        for host in ("desk", "pbx")]}, ["Return"], {**ACCEPT, "account": "a_desk"}, ["ada@desk:443", "ada@pbx:443"]),
-    ("Continue at GitHub", {"kind": "confirmAccount", "accounts": [ADA]}, ["Return"], ACCEPT,
-     ["Continue as Ada Lovelace at GitHub?", "Ada Lovelace, ada"]),
-    ("Signed In at GitHub", REPLACE, ["Down", "alt+t"], {**ACCEPT, "account": "a_grace"}, []),
-    ("Signed In at GitHub", REPLACE, ["alt+n"], ACCEPT, ["A New Account"]),
-    ("Sign In at GitHub", {"kind": "enterVerifier", "expects": "pin", "again": True}, ["123 456", "Return"],
-     {**ACCEPT, "text": "123 456"}, ["Number from the page", "This does not fit."]),
-    ("Passphrase", {"kind": "enterPassphrase", "purpose": "keySlot", "again": True},
-     ["Return", "correct horse", "Return"], {**ACCEPT, "passphrase": "correct horse"},
-     ["The passphrase opens the account store.", "This passphrase does not fit."]),
-    ("Log In at GitHub", {**PASSWORD, "mayRemember": True, "secure": False, "again": True},
-     ["ada", "Return", "difference", "Tab", "space", "alt+l"],
-     {**ACCEPT, "username": "ada", "password": "difference", "remember": True},
-     ["Log in at https://pbx.example.com:8443.", "After the sign-in, Editor may use this account.",
-      "Others on the way can read the password, because the server is reached by plain http.",
-      "The server refused that user name or password.", "Remember the password"]),
-    ("Log In at GitHub", {**PASSWORD, "username": "ada"}, ["difference", "Return"],
-     {**ACCEPT, "password": "difference"}, ["User name: ada"]),
-    ("Certificate of a Server", CERTIFICATE, ["Return"], CANCEL, ["Its public key: " + KEY]),
-    ("Certificate of a Server", {**CERTIFICATE, "fault": None, "formerPublicKey": "sha256//former="}, ["alt+t"], ACCEPT,
-     ["The certificate of pbx.example.com, port 8443, is trusted, but it has another key than before.",
-      "The server has another key than before.", "Accepted before: sha256//former="]),
+    ("grantAccess", ["Return"], CANCEL), ("grantAccess", ["Escape"], CANCEL),
+    ("selectAccount", ["Return"], {**ACCEPT, "account": "a_ada"}),
+    ("selectAccount", ["Down", "Return"], {**ACCEPT, "account": "a_grace"}),
+    # The empty field waits, and without a default Enter sends nothing.
+    ("selectAccount", [("buttons", 0), "a_zoe", "Return", ("buttons", 0)], {**ACCEPT, "account": "a_zoe"}),
+    ("confirmAccount", ["Return"], ACCEPT), ("confirmAccount", [("buttons", 1)], CANCEL),
+    ("replaceAccount", ["Return"], ACCEPT),
+    ("replaceAccount", [("choices", 0), "Return"], {**ACCEPT, "account": "a_ada"}),
+    ("openURL", [("fields", 0), "editor:/callback?code=a", "Return"], {**ACCEPT, "redirectURL": "editor:/callback?code=a"}),
+    ("enterVerifier", ["Return", " 123 456 ", "Return"], {**ACCEPT, "text": "123 456"}),
+    ("enterPassphrase", [" a horse", "Return", " a horse", "Return"], {**ACCEPT, "passphrase": " a horse"}),
+    ("enterPassword", ["ada", "Return", "difference", "Return"],
+     {**ACCEPT, "username": "ada", "password": "difference", "remember": False}),
+    ("enterPassword", ["ada", "Return", "difference", ("fields", 2), ("buttons", 0)],
+     {**ACCEPT, "username": "ada", "password": "difference", "remember": True}),
+    ("trustCertificate", ["Return"], CANCEL), ("trustCertificate", [("buttons", 0)], ACCEPT),
+    ("solveRiddle", ["Return"], {"action": "flee"}), ("solveRiddle", ["Escape"], CANCEL),
+    ("solveRiddle", [("choices", 0), "Return"], {**ACCEPT, "solution": 7}),
+    ("solveRiddle", [("fields", 0), "a leg", ("fields", 1), ("buttons", 0)], {**ACCEPT, "hint": "a leg", "loud": True}),
 ])
-def test_each_prompt_is_answered_by_the_keyboard(desktop, einlass, title, prompt, hands, answer, shown):
-    prompt, window = show(desktop, einlass, title, **prompt, startedBy=["git-credential-einlass", "git"])
+def test_each_prompt_is_answered_by_the_keyboard(desktop, einlass, kind, hands, answer, language):
+    form = language(PROMPTS[kind]["show"])
+    prompt, window = show(desktop, einlass, {**PROMPTS[kind], "startedBy": ["git-credential-einlass", "git"]}, language)
     check_names(window)
     assert window["role"] == "dialog"
-    assert {"For Editor, started by git-credential-einlass, git.", *shown} <= set(names(window))
+    shown = ["Started by git-credential-einlass, git.", form["title"], "\n".join(form["text"])]
+    shown += [", ".join(filter(None, [one["label"], one.get("detail")])) for one in form.get("choices", [])]
+    shown += [one["label"] for one in [*form.get("fields", []), *form["buttons"]]
+              if one.get("action") != "accept" or "page" not in form or "fields" in form]
+    assert set(shown) <= set(names(window))
+    assert "warning" not in form or find(window, "alert", form["warning"])
     assert any(name.startswith("Closes in 4:") for name in names(window))
-    for hand in hands:
-        keys = hand in ("Return", "Escape", "Tab", "Down", "space") or hand.startswith("alt+")
-        desktop.press(title, hand) if keys else desktop.type(title, hand)
+    act(desktop, form, hands)
     assert einlass.answer() == {"prompt": prompt, **answer}
-    desktop.gone(title)
+    desktop.gone(form["title"])
+
+
+@pytest.mark.parametrize("language, action", [(lambda show: show, "accept"), (in_pseudo, "cancel")], ids=["english", "pseudo"])
+def test_a_window_that_reads_a_word_fails_in_the_pseudo_language(desktop, tmp_path, language, action):
+    """The control: this one looks for the default by its label."""
+    for folder in ("prompter", "python"):
+        shutil.copytree(PROJECT / "clients" / folder, tmp_path / folder)
+    file = tmp_path / "prompter/einlass_prompter/form.py"
+    part = 'button.get("default") is True'
+    assert part in file.read_text()
+    file.write_text(file.read_text().replace(part, 'button["label"] == "Continue"'))
+    einlass = Einlass(desktop.environment, str(tmp_path / "prompter/einlass-prompter"))
+    prompt, window = show(desktop, einlass, KINDS["confirmAccount"], language)
+    desktop.press(window["name"], "Return")
+    assert einlass.answer() == {"prompt": prompt, "action": action}
+    assert einlass.end() == (0, "")
+
+
+@pytest.mark.parametrize("kind, key, action", [
+    ("grantAccess", "alt+a", "accept"), ("grantAccess", "alt+d", "decline"), ("grantAccess", "alt+n", "cancel"),
+    ("confirmAccount", "alt+c", "cancel"), ("confirmAccount", "alt+o", "accept")])
+def test_each_button_has_a_letter_of_its_own(desktop, einlass, kind, key, action):
+    prompt, window = show(desktop, einlass, KINDS[kind])
+    desktop.press(window["name"], key)
+    assert einlass.answer() == {"prompt": prompt, "action": action}
 
 
 def test_a_new_passphrase_is_typed_twice(desktop, einlass):
-    prompt, _ = show(desktop, einlass, "Passphrase", kind="enterPassphrase", purpose="export",
-                     path="/home/ada/accounts", new=True)
+    prompt, window = show(desktop, einlass, KINDS["enterPassphrase"])
+    title = window["name"]
     for hand in ("first", "second"):
-        desktop.type("Passphrase", hand)
-        desktop.press("Passphrase", "Tab")
-    desktop.press("Passphrase", "alt+o")
-    window = desktop.window("Passphrase", lambda window: "The two passphrases differ." in names(window))
+        desktop.type(title, hand)
+        desktop.press(title, "Return")
+    window = desktop.window(title, lambda window: "The two entries differ." in names(window))
     fields = [node for node in nodes(window) if node["role"] == "password text"]
-    assert [field["name"] for field in fields] == ["Passphrase", "Passphrase, once more"]
-    assert "/home/ada/accounts" in names(window)
+    assert [field["name"] for field in fields] == ["Passphrase", "Once more"]
     assert "first" not in json.dumps(window) and "second" not in json.dumps(window)
-    desktop.press("Passphrase", "alt+m", "ctrl+a")
-    desktop.type("Passphrase", "first")
-    desktop.press("Passphrase", "Return")
+    desktop.press(title, "ctrl+a")
+    desktop.type(title, "first")
+    desktop.press(title, "Return")
     assert einlass.answer() == {"prompt": prompt, "action": "accept", "passphrase": "first"}
 
 
-PAGE = {"kind": "openURL", "url": "https://github.com/login?a=b&c=$(d)", "host": "github.com"}
+def test_a_field_of_an_unknown_type_is_hidden(desktop, einlass):
+    prompt, window = show(desktop, einlass, changed(RIDDLE, choices=None, fields=[
+        {"name": "pin", "label": "PIN", "type": "digits"}]))
+    assert find(window, "password text", "PIN")
+    desktop.type(window["name"], "12")
+    act(desktop, RIDDLE["show"], [("buttons", 0)])
+    assert einlass.answer() == {"prompt": prompt, "action": "accept", "pin": "12"}
 
 
 def test_a_page_is_opened_again_and_copied(desktop, einlass, browser):
-    title = "Sign In at GitHub"
-    prompt, window = show(desktop, einlass, title, **PAGE, grantsAccess=True, permissions=["repo"])
+    prompt, window = show(desktop, einlass, PAGE)
+    title = window["name"]
     check_names(window)
-    assert {"Sign in at github.com in your browser.", "• repo",
-            "After the sign-in, Editor may use this account."} <= set(names(window))
+    # The window stays until the prompt closes, so it has no button that accepts.
+    assert find(window, "push button", "Open github.com") and not find(window, "push button", "Continue")
     # Enter opens it once more, and neither click answers the prompt.
     desktop.press(title, "Return")
     desktop.window(title, lambda window: find(window, "push button", "Open Again"))
-    desktop.press(title, "alt+o", "alt+a")
+    desktop.press(title, "Return")
+    desktop.reach(title, "Copy Address")
+    desktop.press(title, "space")
     assert browser[1](2) == [PAGE["url"]] * 2
     desktop.clipboard(PAGE["url"])
     assert einlass.answers.empty()
@@ -207,44 +257,42 @@ def test_a_page_is_opened_again_and_copied(desktop, einlass, browser):
 
 
 def test_an_address_that_is_no_page_is_not_opened(desktop, einlass, browser):
-    title = "Sign In at GitHub"
-    show(desktop, einlass, title, **{**PAGE, "url": "file:///etc/passwd"})
+    _, window = show(desktop, einlass, changed(PAGE, page={"url": "file:///etc/passwd", "host": "etc"}))
+    title = window["name"]
     desktop.press(title, "Return")
-    desktop.window(title, lambda window: "This address is no web page." in names(window))
-    show(desktop, einlass, "Sign In at Other", **PAGE, providerName="Other")
-    desktop.press("Sign In at Other", "Return")
+    window = desktop.window(title, lambda window: "This address is no web page." in names(window))
+    assert find(window, "push button", "Open etc")
+    _, other = show(desktop, einlass, changed(PAGE, title="Sign in at another one."))
+    desktop.press(other["name"], "Return")
     assert browser[1](1) == [PAGE["url"]]
     desktop.press(title, "Escape")
     assert einlass.answer()["action"] == "cancel"
 
 
-CODE = {"kind": "deviceCode", "verificationUri": "https://github.com/login/device", "host": "github.com",
-        "userCode": "WDJB-MJHT"}
-
-
 def test_a_code_is_copied_and_its_page_opened(desktop, einlass, browser):
-    title = "Sign In at GitHub"
-    prompt, window = show(desktop, einlass, title, **CODE)
+    prompt, window = show(desktop, einlass, CODE)
+    title = window["name"]
     check_names(window)
-    assert {"Enter this code at github.com, on any device.", CODE["verificationUri"],
-            "Enter only a code that you see in your own Editor."} <= set(names(window))
+    assert {title, CODE["verificationUri"]} <= set(names(window))
     code = find(window, "label", "Code W D J B - M J H T")
     assert code["text"] == "WDJB-MJHT"
-    desktop.press(title, "Return", "alt+o")
+    desktop.press(title, "Return")
+    desktop.reach(title, "Open github.example")
+    desktop.press(title, "space")
     desktop.clipboard("WDJB-MJHT")
-    assert browser[1](1) == [CODE["verificationUri"]]
+    assert browser[1](1) == [CODE["verificationUriComplete"]]
     einlass.close(prompt)
     desktop.gone(title)
 
 
 @pytest.mark.skipif(bool(missing("zbarimg")), reason="skipped: there is no zbarimg")
 def test_the_qr_code_has_the_address_with_the_code(desktop, einlass, tmp_path):
-    complete = CODE["verificationUri"] + "?user_code=WDJB-MJHT"
-    _, window = show(desktop, einlass, "Sign In at GitHub", **CODE, verificationUriComplete=complete)
+    complete = CODE["verificationUriComplete"]
+    _, window = show(desktop, einlass, CODE)
     assert find(window, "icon", "QR code of " + complete)
 
     def read():
-        desktop.picture("Sign In at GitHub", tmp_path / "shown.png")
+        desktop.picture(window["name"], tmp_path / "shown.png")
         scan = ["zbarimg", "-q", "--raw", str(tmp_path / "shown.png")]
         return subprocess.run(scan, capture_output=True, text=True).stdout.strip()
     assert until(read, "no QR code") == complete
@@ -253,23 +301,32 @@ def test_the_qr_code_has_the_address_with_the_code(desktop, einlass, tmp_path):
 def test_without_segno_a_code_has_no_qr_code(desktop, tmp_path):
     (tmp_path / "segno.py").write_text("raise ImportError\n")
     einlass = Einlass({**desktop.environment, "PYTHONPATH": str(tmp_path)})
-    prompt, window = show(desktop, einlass, "Sign In at GitHub", **CODE)
+    prompt, window = show(desktop, einlass, CODE)
     assert find(window, "label", "Code W D J B") and not find(window, "icon")
     einlass.close(prompt)
     assert einlass.end() == (0, "")
 
 
+def both(desktop, einlass):
+    """Opens a page and the question for its last address. Returns their ids and the window that they share."""
+    started = {"flows": ["f_1"], "startedBy": ["git"]}
+    page, window = show(desktop, einlass, {**PAGE, **started})
+    verifier = einlass.open(**VERIFIER, **started)
+    return page, verifier, desktop.window(window["name"], lambda window: find(window, "text", "Number"))
+
+
 def test_the_address_of_the_last_page_is_pasted_below_the_page(desktop, einlass):
-    title = "Sign In at GitHub"
-    page, _ = show(desktop, einlass, title, **PAGE, flows=["f_1"])
-    verifier = einlass.open(kind="enterVerifier", expects="redirectURL", flows=["f_1"])
-    window = desktop.window(title, lambda window: find(window, "text", "If the last page does not load"))
+    page, verifier, window = both(desktop, einlass)
+    title = window["name"]
     check_names(window)
-    # One window, with the origin once.
-    assert len(desktop.look("windows")) == 1 and words(window).count("For Editor") == 1
-    desktop.press(title, "alt+l")
+    # One window, with the origin once, and a button to cancel.
+    assert len(desktop.look("windows")) == 1
+    assert names(window).count("Started by git.") == names(window).count("Cancel") == 1
+    assert words(window).count(PAGE["show"]["text"][0]) == 1 and VERIFIER["show"]["text"][-1] in names(window)
+    desktop.reach(title, "Number")
     desktop.type(title, "http://127.0.0.1:8912/?code=a")
-    desktop.press(title, "alt+s")
+    desktop.reach(title, "Continue")
+    desktop.press(title, "space")
     assert einlass.answer() == {"prompt": verifier, "action": "accept", "text": "http://127.0.0.1:8912/?code=a"}
     desktop.window(title, lambda window: not find(window, "text"))
     einlass.close(page)
@@ -277,26 +334,24 @@ def test_the_address_of_the_last_page_is_pasted_below_the_page(desktop, einlass)
 
 
 def test_escape_cancels_all_prompts_of_a_window(desktop, einlass):
-    page, _ = show(desktop, einlass, "Sign In at GitHub", **PAGE, flows=["f_1"])
-    verifier = einlass.open(kind="enterVerifier", expects="redirectURL", flows=["f_1"])
-    desktop.window("Sign In at GitHub", lambda window: find(window, "text"))
-    desktop.press("Sign In at GitHub", "Escape")
+    page, verifier, window = both(desktop, einlass)
+    desktop.press(window["name"], "Escape")
     answers = [einlass.answer(), einlass.answer()]
     assert answers == [{"prompt": prompt, "action": "cancel"} for prompt in (page, verifier)]
 
 
 @pytest.mark.parametrize("outcome", ["accepted", "declined", "cancelled", "expired", "satisfied"])
 def test_a_prompt_that_closes_by_itself_takes_its_window_along(desktop, einlass, outcome):
-    prompt, _ = show(desktop, einlass, "Access to GitHub", **ACCESS)
+    prompt, window = show(desktop, einlass, ACCESS)
     einlass.close(prompt, outcome)
-    desktop.gone("Access to GitHub")
+    desktop.gone(window["name"])
     # The program goes on, and nothing was answered.
-    show(desktop, einlass, "Access to GitLab", **{**ACCESS, "providerName": "GitLab"})
+    show(desktop, einlass, changed(ACCESS, title="Another question?"))
     assert einlass.answers.empty()
 
 
 def test_many_prompts_are_answered_in_any_order(desktop, einlass):
-    prompts = {f"Access to P{number}": einlass.open(**{**ACCESS, "providerName": f"P{number}"}) for number in range(12)}
+    prompts = {f"Access to P{number}": einlass.open(**changed(ACCESS, title=f"Access to P{number}")) for number in range(12)}
     until(lambda: set(prompts) <= set(desktop.windows()), "not all windows")
     order = list(prompts)
     for title in order[1::2] + order[::2]:
@@ -310,30 +365,34 @@ EVIL = '<b>bold</b> & <a href="file:///etc/passwd">_link</a>\x1b[31m\u202egro\n\
 
 
 def test_text_of_others_is_plain(desktop, einlass):
-    _, window = show(desktop, einlass, "Access to <b>GitHub</b>", **{
-        **ACCESS, "applicationTitle": EVIL, "providerName": "<b>GitHub</b>", "permissions": [EVIL],
-        "startedBy": [EVIL]})
+    button = {"action": "accept", "label": EVIL}
+    form = {"title": EVIL, "text": [EVIL], "warning": EVIL, "code": EVIL, "page": {"url": EVIL, "host": EVIL},
+            "choices": [{"label": EVIL, "detail": EVIL, "answer": {}}], "buttons": [button, {**button, "action": "later"}],
+            "fields": [{"name": "a", "label": EVIL, "type": "text"}, {"name": "b", "label": EVIL, "type": "flag"}]}
     plain = '<b>bold</b> & <a href="file:///etc/passwd">_link</a>\ufffd[31m\ufffdgro\ufffd\ufffd'
-    assert f"{plain} wants to use your <b>GitHub</b> accounts." in names(window) and f"• {plain}" in names(window)
+    einlass.open(kind="later", show=form, startedBy=[EVIL])
+    window = desktop.window(plain, focused)
+    for role in ("dialog", "label", "alert", "list box", "text", "check box", "push button"):
+        assert plain in [node["name"] for node in nodes(window) if node["role"] == role]
+    assert find(window, "list item", f"{plain}, {plain}") and find(window, "push button", f"Open {plain}") and "Started by " + plain[:59] + "…." in names(window)
     assert not find(window, "link") and not {"\x1b", "\u202e", "\u2028"} & set(words(window))
-    # "_l" of the provider's text is no mnemonic.
-    desktop.press("Access to <b>GitHub</b>", "alt+l", "Escape")
+    desktop.press(plain, "Escape")
     assert einlass.answer()["action"] == "cancel"
 
 
 LONG = "w" * 5000
-MANY = [{**ADA, "account": f"a_{number}", "displayName": LONG, "username": LONG} for number in range(100)]
+WHOLE = "/home/" + "ada/" * 500
+BUTTONS = [{"action": action, "label": "W" * 64} for action in ("accept", "decline", "cancel", "later")]
 
 
-@pytest.mark.parametrize("prompt", [
-    {"kind": "grantAccess", "permissions": [LONG] * 100, "added": []},
-    {"kind": "selectAccount", "accounts": MANY, "more": True},
-    {**PAGE, "host": LONG, "grantsAccess": True, "permissions": [LONG] * 6}, {**CODE, "host": LONG, "userCode": LONG},
-    {**PASSWORD, "server": LONG, "username": LONG},
-    {**CERTIFICATE, "host": LONG, "publicKey": LONG, "formerPublicKey": LONG},
-    {"kind": "enterPassphrase", "purpose": "export", "path": LONG, "new": True}], ids=lambda prompt: prompt["kind"])
-def test_long_texts_stay_within_the_screen(desktop, einlass, tmp_path, prompt):
-    einlass.open(**prompt, applicationTitle=LONG, providerName=LONG, startedBy=[LONG] * 4)
+@pytest.mark.parametrize("form", [
+    {"text": [LONG] * 10, "warning": LONG}, {"text": ["short"] * 100}, {"text": [LONG]},
+    {"choices": [{"label": LONG, "detail": LONG, "answer": {}}] * 100,
+     "fields": [{"name": "account", "label": LONG, "type": "text"}]},
+    {"page": {"url": LONG, "host": LONG}}, {"page": {"url": LONG, "host": LONG}, "code": LONG},
+    {"fields": [{"name": name, "label": "W" * 64, "type": name} for name in ("text", "secret", "flag")]}], ids="".join)
+def test_long_texts_stay_within_the_screen(desktop, einlass, tmp_path, form):
+    einlass.open(kind="later", startedBy=[LONG] * 4, show={"title": LONG, "buttons": BUTTONS, **form})
     title = next(iter(until(desktop.windows, "no window")))
     desktop.picture(title, tmp_path / "long.png")
     size = ["identify", "-format", "%w %h", str(tmp_path / "long.png")]
@@ -341,43 +400,45 @@ def test_long_texts_stay_within_the_screen(desktop, einlass, tmp_path, prompt):
     assert 400 < width <= 1280 and 200 < height <= 1024
 
 
+def test_a_text_is_readable_to_its_end(desktop, einlass):
+    _, window = show(desktop, einlass, changed(ACCESS, text=[WHOLE, "It gets lasting access."]))
+    shown = find(window, "label", WHOLE)
+    assert shown["text"] == f"{WHOLE}\nIt gets lasting access." and "focusable" in shown["states"]
+    assert find(window, "scroll bar")
+
+
 def test_a_refused_answer_is_shown_and_given_again(desktop, einlass):
-    """`more`: the provider has more accounts than the list."""
-    accounts = [{**GRACE, "account": f"a_{number}", "username": f"user {number}", "health": "ok"}
-                for number in range(100)]
-    prompt, _ = show(desktop, einlass, "Choose an Account", kind="selectAccount", accounts=accounts, more=True)
-    # A letter in the list begins a search.
-    desktop.type("Choose an Account", "a_another")
-    desktop.window("Choose an Account", lambda window: focused(window) == "Search")
-    desktop.press("Choose an Account", "Return")
+    choices = [{"label": f"user {number}", "answer": {"action": "accept", "account": f"a_{number}"}} for number in range(100)]
+    prompt, window = show(desktop, einlass, changed(KINDS["selectAccount"], choices=choices))
+    title = window["name"]
+    desktop.press(title, "Return")
     einlass.refuse("invalidChoice", "There is no such account.")
-    desktop.window("Choose an Account", lambda window: "There is no such account." in names(window))
-    desktop.press("Choose an Account", "ctrl+a")
-    desktop.type("Choose an Account", "user 42")
-    desktop.window("Choose an Account", lambda window: [
+    desktop.window(title, lambda window: "There is no such account." in names(window) and focused(window) == "user 0")
+    # A letter in the list begins a search.
+    desktop.type(title, "user 42")
+    desktop.window(title, lambda window: focused(window) == "Search" and [
         node["name"] for node in nodes(window) if node["role"] == "list item"] == ["user 42"])
-    desktop.press("Choose an Account", "Return")
+    desktop.press(title, "Return")
     assert einlass.answer() == {"prompt": prompt, "action": "accept", "account": "a_42"}
 
 
 def test_a_late_answer_closes_with_its_prompt(desktop, einlass):
-    prompt, _ = show(desktop, einlass, "Access to GitHub", **ACCESS)
-    desktop.press("Access to GitHub", "alt+a")
+    prompt, window = show(desktop, einlass, ACCESS)
+    desktop.press(window["name"], "alt+a")
     einlass.refuse("unknownPrompt", "There is no such prompt.")
     einlass.close(prompt, "expired")
-    desktop.gone("Access to GitHub")
+    desktop.gone(window["name"])
 
 
-def test_a_later_einlass_is_tolerated(desktop, einlass):
+def test_another_einlass_is_tolerated(desktop, einlass):
     einlass.process.stdin.write(b"garbage\n[]\n{}\n")
     einlass.write({"method": "auth.later", "params": {"a": 1}})
     einlass.write({"id": 99, "result": {}})
     einlass.close("p_another")
-    unknown = einlass.open(kind="later")
-    assert einlass.answer() == {"prompt": unknown, "action": "cancel"}
-    incomplete = einlass.open(kind="openURL")
-    assert einlass.answer() == {"prompt": incomplete, "action": "cancel"}
-    show(desktop, einlass, "Access to GitHub", **ACCESS, later={"a": "\u2028" * 20000})
+    for form in ({"show": {"title": "?"}}, {}):
+        incomplete = einlass.open(kind="later", **form)
+        assert einlass.answer() == {"prompt": incomplete, "action": "cancel"}
+    show(desktop, einlass, {**ACCESS, "later": {"a": "\u2028" * 20000}})
     assert len(desktop.look("windows")) == 1
     code, errors = einlass.end()
     assert code == 0 and errors.count("\n") == 2 and "kind later cannot be shown" in errors
@@ -405,18 +466,18 @@ def brightness(desktop, title, path):
 
 
 def test_it_follows_the_color_scheme_of_the_desktop(desktop, portal, einlass, tmp_path):
-    show(desktop, einlass, "Access to GitHub", **ACCESS)
+    show(desktop, einlass, ACCESS)
     path = tmp_path / "shown.png"
-    until(lambda: brightness(desktop, "Access to GitHub", path) < 0.4, "it is not dark")
+    until(lambda: brightness(desktop, ACCESS["show"]["title"], path) < 0.4, "it is not dark")
     portal(2)
-    until(lambda: brightness(desktop, "Access to GitHub", path) > 0.6, "it is not light")
+    until(lambda: brightness(desktop, ACCESS["show"]["title"], path) > 0.6, "it is not light")
     portal(1)
-    until(lambda: brightness(desktop, "Access to GitHub", path) < 0.4, "it is not dark again")
+    until(lambda: brightness(desktop, ACCESS["show"]["title"], path) < 0.4, "it is not dark again")
 
 
 def test_without_a_color_scheme_it_is_light(desktop, einlass, tmp_path):
-    show(desktop, einlass, "Access to GitHub", **ACCESS)
-    assert brightness(desktop, "Access to GitHub", tmp_path / "shown.png") > 0.6
+    show(desktop, einlass, ACCESS)
+    assert brightness(desktop, ACCESS["show"]["title"], tmp_path / "shown.png") > 0.6
 
 
 LATE = """
@@ -460,8 +521,8 @@ def test_the_eyes_of_these_tests_wait_for_widgets_without_a_place(desktop):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_ends_by_a_signal(desktop, einlass, number):
-    show(desktop, einlass, "Access to GitHub", **ACCESS)
+    show(desktop, einlass, ACCESS)
     einlass.process.send_signal(number)
     assert einlass.process.wait(PATIENCE) == -number
-    desktop.gone("Access to GitHub")
+    desktop.gone(ACCESS["show"]["title"])
     assert einlass.end() == (-number, "")

@@ -1,8 +1,7 @@
 internal import Einlass
 internal import EinlassJSON
 
-/// The words of `show` of all prompts. `einlassctl` and the prompter draw the typed members, with
-/// words of their own.
+/// The words of `show` of all prompts. No front end has any of its own for them.
 extension PromptForm {
   init(_ prompt: Prompt, of flow: PendingRequest) {
     self =

@@ -155,6 +155,16 @@ class Desktop:
     def type(self, title, text):
         self.hand(title, "type", "--delay", "1", text)
 
+    def reach(self, title, label):
+        """Presses Tab until the widget whose name begins so has the focus."""
+        for _ in range(20):
+            before = focused(self.window(title, focused))
+            if before.startswith(label):
+                return
+            self.press(title, "Tab")
+            self.window(title, lambda window: focused(window) not in (None, before))
+        raise AssertionError(f"Tab does not reach {label}")
+
     def xdotool(self, *command):
         return subprocess.run(["xdotool", *command], env=self.environment, capture_output=True, text=True,
                               timeout=PATIENCE).stdout

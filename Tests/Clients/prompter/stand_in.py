@@ -30,7 +30,12 @@ for line in sys.stdin:
         send(method="prompt.opened", params={
             "prompt": "p_1", "flows": ["f_1"], "requests": [identifier], "kind": "selectAccount",
             "application": "editor", "provider": "github", "providerName": "GitHub", "expiresAt": 4000000000,
-            "accounts": accounts, "more": True})
+            "accounts": accounts, "more": True, "show": {
+                "title": "Choose an Account", "text": ["There are more accounts than these."],
+                "choices": [{"label": one["username"], "answer": {"action": "accept", "account": one["account"]}}
+                            for one in accounts],
+                "fields": [{"name": "account", "label": "Id of another account", "type": "text"}],
+                "buttons": [{"action": "accept", "label": "Another account"}, {"action": "cancel", "label": "Cancel"}]}})
     elif request["method"] == "accounts.list":
         rest = {"accounts": [*accounts, extra]} if "cursor" in params else {"accounts": accounts, "nextCursor": "next"}
         send(id=identifier, result=rest)

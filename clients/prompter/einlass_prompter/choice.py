@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Mapping, Optional, Sequence
+from typing import Any, Callable
 
-from .widgets import Gtk, Pango, Picture, label, name, scrolled, text
+from .widgets import Gtk, Pango, Picture, label, name, scrolled
 
 #: A longer list has a search field.
 LONG = 8
@@ -15,7 +15,6 @@ class Choice(Gtk.Box):
 
     def __init__(self, words: str, done: Callable[[], None]) -> None:
         super().__init__(orientation=Gtk.Orientation.VERTICAL, spacing=6)
-        self._pictures: Dict[str, Picture] = {}
         self.search = Gtk.SearchEntry(no_show_all=True)
         name(self.search, "Search")
         self.list = Gtk.ListBox(activate_on_single_click=False, selection_mode=Gtk.SelectionMode.BROWSE)
@@ -28,20 +27,16 @@ class Choice(Gtk.Box):
         self.search.connect("activate", lambda _: done())
         self.list.connect("row-activated", lambda *_: done())
         self.add(self.search)
-        area = scrolled(self.list, 320)
-        area.set_can_focus(False)  # its rows have the focus
-        self.add(area)
+        self.add(scrolled(self.list, 320))
 
-    def put(self, value: str, words: str, detail: str = "", mark: str = "") -> Picture:
-        """Adds a row for a value, unless there is one. Returns its picture."""
-        if value in self._pictures:
-            return self._pictures[value]
+    def put(self, value: Any, words: str, detail: str = "") -> Picture:
+        """Adds a row for a value. Returns its picture."""
         row = Gtk.ListBoxRow()
         row.value, row.words = value, f"{words} {detail}".casefold()
-        picture = self._pictures[value] = Picture(words)
-        name(row, ", ".join(filter(None, [words, detail, mark])))
+        picture = Picture(words)
+        name(row, ", ".join(filter(None, [words, detail])))
         lines = Gtk.Box(orientation=Gtk.Orientation.VERTICAL, valign=Gtk.Align.CENTER)
-        for line, style in ((words, None), (detail, "dim-label"), (mark, "einlass-problem")):
+        for line, style in ((words, None), (detail, "dim-label")):
             if line:
                 shown = label(line, style)
                 shown.set_property("wrap", False)
@@ -58,7 +53,7 @@ class Choice(Gtk.Box):
         self.search.set_visible(len(self.list.get_children()) > LONG)
         return picture
 
-    def value(self) -> Optional[str]:
+    def value(self) -> Any:
         """Returns the value of the chosen row, or None if the search has hidden all."""
         row = self.list.get_selected_row()
         return row.value if row and self._matches(row) else None
@@ -75,20 +70,3 @@ class Choice(Gtk.Box):
             if self._matches(row):
                 self.list.select_row(row)
                 return
-
-
-def name_of(account: Mapping[str, Any]) -> str:
-    """Returns the user name; at a server of the person's own `username@host:port`."""
-    username, subject = account["username"], account.get("subject") or ""
-    return subject if subject.startswith(f"{username}@") else username
-
-
-def add_accounts(choice: Choice, accounts: Sequence[Mapping[str, Any]], source: Any) -> None:
-    """Adds rows for accounts. `source` has their pictures, or is None."""
-    for account in accounts:
-        username = text(name_of(account))
-        mark = "" if account.get("health", "ok") == "ok" else "has to sign in again"
-        shown = text(account.get("displayName") or username)
-        picture = choice.put(account["account"], shown, username if username != shown else "", mark)
-        if source and account.get("avatar"):
-            source.picture(account["account"], picture.show_file)

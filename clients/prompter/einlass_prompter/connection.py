@@ -10,11 +10,13 @@ from einlass import Call, Client, EinlassError
 from einlass.text import clean
 from einlass.tokens import find_einlass
 
-from .screens import KINDS
 from .widgets import GLib
 from .windows import Refused, Window, Windows
 
 log = logging.getLogger("einlass_prompter")
+#: The kinds of prompt that einlass may open. Each is drawn by `show`.
+KINDS = ("grantAccess", "selectAccount", "confirmAccount", "replaceAccount", "openURL", "deviceCode", "enterVerifier",
+         "enterPassphrase", "enterPassword", "trustCertificate")
 Failed = Callable[[EinlassError], object]
 
 

@@ -19,12 +19,6 @@ PATIENCE = 10  # seconds for the first answer of einlass
 NAME_IT = "Install einlass, or name it in the variable EINLASS."
 SIGNED_IN, PROBLEM, CANCELLED = 0, 1, 3
 CANCELS = ("userCanceled", "userCanceledAccountSelection", "cancelled", "accessDenied")
-#: The words beside the button for a next step, by its method.
-STEPS = {
-    "access.reset": "“Ask Again” forgets the earlier answer.", "accounts.signIn": "Sign in to the account again.",
-    "providers.list": "Choose a provider of the list.",
-    "providers.configure": "Register the application at the provider, then enter its client id here.",
-}
 #: The longest message of a problem, in characters.
 MESSAGE = 1000
 #: The parts of a registration for which there are fields; `redirect` is told to the person.
@@ -113,13 +107,11 @@ class SignIn:
             return self.ask_server(self.last, text(" ".join(sentences), MESSAGE) if self.options.server else "")
         if error.reason == "serverGone":
             return self.say_problem("einlass ended before the end of the sign-in.", "Start the sign-in again.")
-        own = next((step for step in steps if step.get("method") in STEPS), {})
-        step = "Correct --server, or leave it out." if is_about_server else STEPS.get(str(own.get("method")))
-        step = step or text(" ".join(map(in_words, steps)), MESSAGE)
+        step = "Correct --server, or leave it out." if is_about_server else text(" ".join(map(in_words, steps)), MESSAGE)
         words = error.data.get("serverError")
         said = isinstance(words, Mapping) and "text" in words and f"The provider says: {text(words['text'])}"
         screen = self.problem(message, f"({error.reason}, {error.code})", said or "", step)
-        self.add_step(screen, own)
+        self.add_step(screen, steps)
         if error.data.get("retryable"):
             screen.first = screen.action("_Try Again", again or self.sign_in, "suggested-action")
         return self.show(screen)
@@ -138,18 +130,18 @@ class SignIn:
         self.call = None
         self.show(self.problem(message, "", "", step))
 
-    def add_step(self, screen: Screen, step: Mapping[str, Any]) -> None:
-        """Adds a button that sends the request of the step, then signs in. Some need words of the person."""
-        method, params = step.get("method"), dict(step.get("params") or {})
-        words, function = {
-            "access.reset": ("_Ask Again", lambda: when_done(self.client.start("access.reset", params),
-                                                            lambda _: self.sign_in(), self.failed)),
-            "accounts.signIn": ("_Sign In", lambda: self.sign_in_again(params)),
-            "providers.list": ("Choose a _Provider", self.choose),
-            "providers.configure": ("_Register", self.register),
-        }.get(str(method), (None, None))
-        if words:
-            screen.first = screen.action(words, function, "suggested-action")
+    def add_step(self, screen: Screen, steps: List[Mapping[str, Any]]) -> None:
+        """Adds a button for the first step that this program can do; it signs in afterwards."""
+        buttons = {
+            "access.reset": ("_Ask Again", lambda params: when_done(
+                self.client.start("access.reset", params), lambda _: self.sign_in(), self.failed)),
+            "accounts.signIn": ("_Sign In", self.sign_in_again),
+            "providers.list": ("Choose a _Provider", lambda _: self.choose()),
+            "providers.configure": ("_Register", lambda _: self.register()),
+        }
+        if step := next((step for step in steps if step.get("method") in buttons), None):
+            words, function = buttons[step["method"]]
+            screen.first = screen.action(words, lambda: function(dict(step.get("params") or {})), "suggested-action")
 
     def sign_in_again(self, params: Mapping[str, Any]) -> None:
         self.options.provider = params.get("provider", self.options.provider)

@@ -49,18 +49,28 @@ def label(words: str, style: Optional[str] = None, selectable: bool = False) -> 
 
 
 def button(words: str, function: Callable[[], None], style: Optional[str] = None) -> Gtk.Button:
-    """Returns a button. `words` has the mnemonic after "_", and is text of this program alone."""
-    made = Gtk.Button.new_with_mnemonic(words)
+    """Returns a button. `words` has the mnemonic after "_"."""
+    made = Gtk.Button(use_underline=True)
+    set_words(made, words)
     made.connect("clicked", lambda _: function())
     if style:
         made.get_style_context().add_class(style)
     return made
 
 
+def set_words(made: Gtk.Button, words: str) -> None:
+    """Sets the words of a button. Long ones take several lines."""
+    made.set_label(words)
+    shown = made.get_child()
+    shown.set_line_wrap(True)
+    shown.set_max_width_chars(24)
+    shown.set_justify(Gtk.Justification.CENTER)
+
+
 def scrolled(widget: Gtk.Widget, height: int) -> Gtk.ScrolledWindow:
-    """Returns an area of at most this height, in pixels."""
+    """Returns an area of at most this height, in pixels. The widget inside of it takes the focus."""
     made = Gtk.ScrolledWindow(hscrollbar_policy=Gtk.PolicyType.NEVER, propagate_natural_height=True,
-                              max_content_height=height)
+                              max_content_height=height, can_focus=False, overlay_scrolling=False)
     made.add(widget)
     return made
 
@@ -91,12 +101,13 @@ def open_page(url: str, failed: Callable[[str], object]) -> None:
 
 
 def qr_code(content: str) -> Optional[Gtk.Image]:
-    """Returns a picture of the text, or None without the package python3-segno."""
+    """Returns a picture of the text; None without the package python3-segno, and for a text that is too long."""
     try:
         import segno
-    except ImportError:
+
+        rows = [bytes(row) for row in segno.make(content, micro=False, boost_error=False).matrix]
+    except (ImportError, ValueError):
         return None
-    rows = [bytes(row) for row in segno.make(content, micro=False, boost_error=False).matrix]
     quiet = [bytes(len(rows) + 8)] * 4
     rows = [*quiet, *(bytes(4) + row + bytes(4) for row in rows), *quiet]
     pixels = b"".join(b"\0\0\0" if dark else b"\xff\xff\xff" for row in rows for dark in row)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Any, Callable, Dict, List, Mapping, Optional, Protocol
+from typing import Any, Callable, Dict, List, Mapping, Optional, Protocol, Set
 
 from einlass import EinlassError
 
-from .screens import KINDS
-from .widgets import Atk, Gdk, GLib, Gtk, button, label, name
+from .form import Form
+from .widgets import Atk, Gdk, GLib, Gtk, button, label, name, set_words
 
 log = logging.getLogger("einlass")
 
@@ -37,6 +37,8 @@ class Screen(Gtk.Box):
     def __init__(self, prompt: Prompt, send: Answer, window: Window) -> None:
         super().__init__(orientation=Gtk.Orientation.VERTICAL, spacing=12)
         self.prompt, self.window, self.title, self.cancel_words = prompt, window, "Sign-In", "_Cancel"
+        self.question = ""  # the name of the window for screen readers and the desktop, in place of `title`
+        self.letters: Set[str] = set()  # its mnemonics
         self.actions: List[Gtk.Button] = []
         self.first: Optional[Gtk.Widget] = None  # has the focus first
         self._send = send
@@ -53,6 +55,15 @@ class Screen(Gtk.Box):
         """Adds a button to the row at the end of the window."""
         self.actions.append(button(words, function, style))
         return self.actions[-1]
+
+    def mnemonic(self, words: str) -> str:
+        """Returns the words with "_" before the first letter that is no mnemonic of the window yet."""
+        taken = self.letters.union(*(screen.letters for screen in self.window.screens))
+        for place, one in enumerate(words):
+            if one.isascii() and one.isalpha() and one.lower() not in taken:
+                self.letters.add(one.lower())
+                return words[:place].replace("_", "__") + "_" + words[place:].replace("_", "__")
+        return words.replace("_", "__")
 
     def field(self, words: str, secret: bool = False, done: Optional[Callable[[], None]] = None) -> Gtk.Entry:
         """Adds a field under its label. `words` has the mnemonic after "_". Enter calls `done`."""
@@ -78,11 +89,11 @@ class Screen(Gtk.Box):
         self._problem.set_visible(bool(words))
         self._problem.get_accessible().set_role(Atk.Role.ALERT)
 
-    def answer(self, action: str, **members: Any) -> None:
+    def answer(self, members: Mapping[str, Any]) -> None:
         """Sends the answer. The screen stays, without effect, until einlass closes the prompt."""
         self.first = self.window.get_focus()
         self._sensitive(False)
-        self._send({"prompt": self.prompt["prompt"], "action": action, **members}, self._refused)
+        self._send({**members, "prompt": self.prompt["prompt"]}, self._refused)
 
     def _refused(self, reason: str, message: str) -> None:
         if reason in ("unknownPrompt", "promptAlreadyAnswered"):
@@ -105,8 +116,9 @@ class Window(Gtk.Window):
                          window_position=Gtk.WindowPosition.CENTER)
         self.get_accessible().set_role(Atk.Role.DIALOG)
         self.screens: List[Screen] = []
-        self._bar = Gtk.HeaderBar(show_close_button=True, decoration_layout=":close")
-        self.set_titlebar(self._bar)
+        self._title = label("", "title")
+        # The question is below the bar, so the bar has not that title of the window.
+        self.set_titlebar(Gtk.HeaderBar(show_close_button=True, decoration_layout=":close", custom_title=self._title))
         self._body = Gtk.Box(orientation=Gtk.Orientation.VERTICAL, spacing=18)
         self._row = Gtk.Box(spacing=6)
         self._left = label("", "dim-label")
@@ -128,13 +140,17 @@ class Window(Gtk.Window):
         self.connect("destroy", lambda _: GLib.source_remove(timer))
 
     def show_screen(self, screen: Screen) -> None:
+        row = self._row
+        if self.screens:  # the buttons of a second prompt belong to its part of the window
+            row = Gtk.Box(spacing=6, halign=Gtk.Align.END)
+            screen.add(row)
         self.screens.append(screen)
         self._body.add(screen)
         for action in screen.actions:
-            self._row.add(action)
+            row.add(action)
         self._name()
         self.show_all()
-        if len(self.screens) == 1:
+        if len(self.screens) == 1 or not self.get_focus():  # a question that comes again, after a wrong text
             (screen.first or (screen.actions or [self.cancel_button])[-1]).grab_focus()
         self.present()
 
@@ -147,9 +163,9 @@ class Window(Gtk.Window):
     def _name(self) -> None:
         """Takes title and words from the first screen, and counts the time to the first end."""
         if self.screens:
-            self.set_title(self.screens[0].title)
-            self._bar.set_title(self.screens[0].title)
-            self.cancel_button.set_label(self.screens[0].cancel_words)
+            self.set_title(self.screens[0].question or self.screens[0].title)
+            self._title.set_text(self.screens[0].title)
+            set_words(self.cancel_button, self.screens[0].cancel_words)
         self._tick()
 
     def _tick(self) -> bool:
@@ -177,16 +193,13 @@ class Windows:
 
     def opened(self, prompt: Prompt) -> None:
         """Shows the prompt of a `prompt.opened`. A prompt that cannot be shown is cancelled."""
-        fill = KINDS.get(str(prompt.get("kind")))
         window = self._window or self._window_of(prompt)
         screen = Screen(prompt, self._answer, window)
         try:
-            if not fill:
-                raise ValueError
-            fill(screen, prompt, self)
-        except (KeyError, TypeError, ValueError, AttributeError):  # of a later version, or without its members
+            Form(screen, prompt, self)
+        except (KeyError, TypeError, ValueError, AttributeError):  # of another version, without its members
             log.warning("a prompt of the kind %s cannot be shown", str(prompt.get("kind"))[:40])
-            screen.answer("cancel")
+            screen.answer({"action": "cancel"})
             if not window.screens and window is not self._window:
                 window.destroy()
             return
@@ -207,7 +220,7 @@ class Windows:
 
     def _cancel(self, window: Window) -> None:
         for screen in window.screens:
-            screen.answer("cancel")
+            screen.answer({"action": "cancel"})
         window.hide()
 
     def _window_of(self, prompt: Prompt) -> Window:
