@@ -26,7 +26,7 @@ class Form:
         self.above = [other.prompt for other in screen.window.screens if other.prompt]
         fields, page, code = self.show.get("fields", []), self.show.get("page"), self.show.get("code")
         # The field for the id of an account that the list lacks. A program with a connection gets the whole list.
-        rest = [field for field in fields if field["name"] == "account" and "choices" in self.show and windows.accounts]
+        rest = [field for field in fields if field["name"] == "account" and self.show.get("choices") and windows.accounts]
         accepts = bool(fields or not page) and not rest  # a page keeps its window until the sign-in has ended
         self._introduce([] if rest else self.show.get("text", []))
         if code:
@@ -38,13 +38,14 @@ class Form:
             if field not in rest:
                 self._draw_field(field)
         self._draw_buttons(accepts)
-        chooses = choice and self._button("Choose", lambda: self._choose(choice), not self.default)
+        if choice:
+            self._button("Choose", lambda: self._choose(choice), not self.default)
         opens = page and self._draw_page(page, code)
         copies = code and self._button("Copy Code", lambda: copy(code))
         entry = screen.first  # that of the first field
         # A window that opens while a person types must not take Enter for a yes.
         screen.first = copies or opens or (not choice and entry) or self.default or (
-            choice.focus() if chooses else screen.window.cancel_button)
+            choice.focus() if choice else screen.window.cancel_button)
         screen.actions.sort(key=lambda action: action.get_style_context().has_class("suggested-action"))
 
     def _introduce(self, lines: Sequence[str]) -> None:

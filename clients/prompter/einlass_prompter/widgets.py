@@ -19,7 +19,7 @@ STYLE = b"""
 .einlass-heading { font-size: 120%; font-weight: bold }
 .einlass-code { font-family: monospace; font-size: 300%; font-weight: bold; padding: 12px }
 .einlass-initials { background-color: alpha(currentColor, 0.15); border-radius: 6px; font-weight: bold }
-.einlass-problem { color: @error_color; font-weight: bold }
+.einlass-problem { color: mix(@error_color, @theme_fg_color, 0.4); font-weight: bold }
 """
 #: The longest text of a provider or a program on the screen, in characters.
 LIMIT = 300
