@@ -165,7 +165,8 @@ let components: [String: Schema] = [
       ),
       .optional(
         "refreshFailsSince", .unixTime,
-        "The time of the first failed refresh since the credential was stored, but not of one for a resource."),
+        "The time of the first failed refresh since the credential was stored, but not of one for a resource."
+      ),
       .required("signedIn", .boolean, "Whether a credential is stored."),
       .required("preferred", .boolean, "Whether this application prefers it."),
       .optional(
