@@ -1065,7 +1065,13 @@ class AccountsExportResult(TypedDict):
     bytes: int
 
 
-AccountsImportParams = AccountsExportParams
+class AccountsImportParamsAlways(TypedDict):
+    path: str
+
+
+class AccountsImportParams(AccountsImportParamsAlways, total=False):
+    """Adds the content of a file of accounts.export."""
+    replace: bool
 
 
 class AccountsImportResultAccountsAlways(TypedDict):
@@ -1620,8 +1626,7 @@ StoreRemoveKeySlotResult = StoreAddKeySlotResult
 
 
 class StoreUnlockParams(TypedDict):
-    """Lets the kernel keep the secret of the passphrase slot for the programs of this user. The passphrase comes
-    from --passphrase-fd or a prompt."""
+    """Lets each program of this user open a store with a passphrase, for a while."""
     seconds: int
 
 
@@ -1629,8 +1634,7 @@ class StoreUnlockResult(TypedDict):
     unlockedUntil: int
 
 
-class StoreLockParams(TypedDict):
-    """Lets the kernel forget the secret of store.unlock. Running processes keep the key."""
+StoreLockParams = ShutdownParams
 
 
 class StoreLockResult(TypedDict):

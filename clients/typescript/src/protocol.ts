@@ -45,7 +45,7 @@ export interface Account {
    * token is dead, and a sign-in helps.
    */
   health: "ok" | "reloginNeeded" | "banned" | "locked" | "refreshRefused";
-  /** The time of the first failed refresh since the credential was stored. */
+  /** The time of the first failed refresh since the credential was stored, but not of one for a resource. */
   refreshFailsSince?: number;
   /** Whether a credential is stored. */
   signedIn: boolean;
@@ -1646,6 +1646,8 @@ export interface AccountsExportParams {
   path: string;
   /** Overwrite an existing file of this user. */
   replace?: boolean;
+  /** Take a passphrase of fewer than twelve characters too. */
+  weak?: boolean;
 }
 
 export interface AccountsExportResult {
@@ -2474,6 +2476,24 @@ export interface StoreRemoveKeySlotParams {
 
 export type StoreRemoveKeySlotResult = StoreAddKeySlotResult;
 
+/** Lets each program of this user open a store with a passphrase, for a while. */
+export interface StoreUnlockParams {
+  /** How long the store stays unlocked. */
+  seconds: number;
+}
+
+export interface StoreUnlockResult {
+  /** The time at which the kernel forgets the secret. */
+  unlockedUntil: number;
+}
+
+export type StoreLockParams = ShutdownParams;
+
+export interface StoreLockResult {
+  /** Whether the kernel had the secret. */
+  wasUnlocked: boolean;
+}
+
 /** The receivers of credentials, the newest first, never the credential. */
 export interface AuditListParams {
   /** Only entries of this application. */
@@ -2602,6 +2622,8 @@ export interface StoreStatusResult {
   protection: string;
   /** The key slots. */
   slots: string[];
+  /** The time until which store.unlock lets every program of this user open the store. */
+  unlockedUntil?: number;
   /** The schema version of the database. */
   schema: number;
   /** The store's revision; grows with every change. */
@@ -2914,6 +2936,8 @@ export interface Requests {
   "users.delete": { params: UsersDeleteParams; result: UsersDeleteResult };
   "store.addKeySlot": { params: StoreAddKeySlotParams; result: StoreAddKeySlotResult };
   "store.removeKeySlot": { params: StoreRemoveKeySlotParams; result: StoreRemoveKeySlotResult };
+  "store.unlock": { params: StoreUnlockParams; result: StoreUnlockResult };
+  "store.lock": { params: StoreLockParams; result: StoreLockResult };
   "audit.list": { params: AuditListParams; result: AuditListResult };
   "audit.prune": { params: AuditPruneParams; result: AuditPruneResult };
   "prompt.answer": { params: PromptAnswerParams; result: PromptAnswerResult };
