@@ -157,7 +157,7 @@ public struct SystemError: Error, Sendable, Equatable {
     switch number {
     case EMFILE, ENFILE: Self.tooManyOpenFiles
     case EAGAIN:
-      "the limit on processes (ulimit -u, pids.max) or on memory is reached"
+      "no thread can be started within the limits on processes (ulimit -u, pids.max) and memory"
     case ENOMEM: "there is no memory left"
     default: "the system refuses it with error \(number)"
     }

@@ -103,7 +103,7 @@ def test_everything_is_answered_where_no_more_threads_can_be_started(home, how, 
         answers = ask(process, *REQUESTS)
         assert {method for method, answer in answers.items() if "error" in answer} == REFUSED[threads]
         for method in REFUSED[threads]:
-            assert "limit on processes" in answers[method]["error"]["message"], answers[method]
+            assert "thread" in answers[method]["error"]["message"], answers[method]
         assert end(process, how)[0] == 0
     finally:
         process.kill()
