@@ -170,9 +170,9 @@ class Desktop:
                               timeout=PATIENCE).stdout
 
     def picture(self, title, path):
-        """Writes a picture of the window."""
-        subprocess.run(["import", "-window", self.number(title), str(path)], env=self.environment, check=True,
-                       timeout=PATIENCE)
+        """Writes a picture of the window. A window that is not on the screen yet has none."""
+        command = ["import", "-window", self.number(title), str(path)]
+        until(lambda: subprocess.run(command, env=self.environment, timeout=PATIENCE).returncode == 0, "no picture")
 
 
 @contextlib.contextmanager
