@@ -26,7 +26,7 @@ from .text import clean, say
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CONNECTING, READING = 30, 300  # seconds, as in the package mcp: a server may keep a stream open
-GRACE = 2  # seconds for the answers after the end of the input
+GRACE = 5  # seconds for the answers after the end of the input
 REST = 5  # seconds without a request after which einlass is closed
 # RFC 9110 section 11.2, and RFC 6749 section 3.3.
 PARAMETER = re.compile(r'([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))')
@@ -176,7 +176,7 @@ class Headers:
 
     def learn(self, message: Any) -> None:
         """Notes the version and the tools of an answer from the server."""
-        method = self.asked.pop(getattr(message, "id", None), None) if not hasattr(message, "method") else None
+        method = self.asked.get(getattr(message, "id", None)) if not hasattr(message, "method") else None
         if not isinstance(message, JSONRPCResponse):
             return
         if method == "initialize":
@@ -199,6 +199,9 @@ async def bridge(accounts: Accounts) -> None:
                 continue
             headers.learn(message.message)
             await to_client.send(message)
+            # Not before it is sent, because the end of the input ends this task when no request is unanswered.
+            if not hasattr(message.message, "method"):
+                headers.asked.pop(getattr(message.message, "id", None), None)
 
     async with stdio_server() as (from_client, to_client), to_client:
         try:
