@@ -37,7 +37,7 @@ struct ClientProof {
     }
   }
 
-  /// What was sent, as a noun.
+  /// The noun for the sent proof, for a sentence.
   var words: String {
     if let audience { return "an assertion for \(audience) (\(way.rawValue))" }
     if way.isMutualTLS { return "a certificate (\(way.rawValue))" }
