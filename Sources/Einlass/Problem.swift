@@ -179,7 +179,7 @@ extension Problem {
     public var parameters: [String: String]
     /// The list parameters, such as `scopes`. An empty list is left out.
     public var lists: [String: [String]] = [:]
-    /// Whether to pass `replace: true`, because what exists is to be overwritten.
+    /// Whether to pass `replace: true`, because the existing file or account is to be overwritten.
     public var replaces: Bool
 
     public init(

@@ -1,7 +1,7 @@
 internal import EinlassHelpers
 internal import EinlassJSON
 
-/// The prompts of the protocol as questions on the terminal: one rule draws `show`, whatever the kind
+/// The prompts of the protocol as questions on the terminal: one rule draws `show` of each kind
 /// (protocol/GUIDE.md, "Prompts").
 struct Questions {
   /// The prompt kinds sent as capabilities in `initialize`.

@@ -227,7 +227,7 @@ import Testing
   }
 
   @Test(
-    "A code or a refresh token is sent once, whatever the answer",
+    "A code or a refresh token is sent once, for every answer",
     arguments: [
       ("authorization_code", true), ("refresh_token", true),
       ("urn:ietf:params:oauth:grant-type:jwt-bearer", true), ("client_credentials", false),

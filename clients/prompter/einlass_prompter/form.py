@@ -1,4 +1,4 @@
-"""A prompt as a screen: one rule draws `show`, whatever the kind. Only what a window adds has words of its own."""
+"""A prompt as a screen: one rule draws `show` of each kind. Only the parts that a window adds have words of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The prompts as questions on the terminal: one rule draws `show`, whatever the kind."""
+"""The prompts as questions on the terminal: one rule draws `show` of each kind."""
 
 from __future__ import annotations
 

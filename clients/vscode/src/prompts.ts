@@ -56,7 +56,7 @@ export class Prompts implements Disposable {
     this.registration.dispose();
   }
 
-  /** Draws a prompt by its form, whatever its kind. */
+  /** Draws a prompt of any kind by its form. */
   private draw(prompt: Prompt, closed: Signal): Promise<Answer<"openURL">> {
     const { page, code, choices, fields } = prompt.show;
     const drawn: Promise<Drawn> = page && code ? this.showCode(prompt, closed)

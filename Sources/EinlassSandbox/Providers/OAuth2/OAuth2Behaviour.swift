@@ -78,7 +78,7 @@ struct OAuth2Behaviour: Sendable {
   var tellsCompleteAddress: Bool { json["tellsCompleteAddress"]?.bool ?? true }
   /// The supported scopes; `nil` for any.
   var scopes: [String]? { json["scopes"].map(\.strings) }
-  /// The scopes of all tokens, whatever a request asks for; `nil` for the requested ones.
+  /// The scopes of all tokens, for every request; `nil` for the requested ones.
   var grants: [String]? { json["grants"].map(\.strings) }
   var repository: RepositoryRights { RepositoryRights(json: json["repository"]) }
   var scopeSeparator: Character { json["scopeSeparator"]?.string?.first ?? " " }
