@@ -260,12 +260,11 @@ extension Problem {
     return problem
   }
 
-  /// The sign-in shows no page, but the request has a parameter for one. `name`: its name in the
-  /// protocol.
-  static func pageParameter(_ name: String, _ provider: Provider) -> Problem {
+  /// The sign-in shows no page, but the request has a parameter for one. `path`: its JSON Pointer.
+  static func pageParameter(_ path: String, _ provider: Provider) -> Problem {
     var problem = invalidParameter(
-      "/\(name)",
-      "The application signs in to \(provider.name) without a page, so \(name) has no effect."
+      path,
+      "The parameter \(path) has no effect, because the application signs in to \(provider.name) without a page."
     )
     problem.provider = provider.id
     return problem

@@ -124,6 +124,10 @@ extension TypedSchema where Value == JSONObject {
   public static func object(_ fields: [Field], isClosed: Bool = false) -> TypedSchema {
     TypedSchema(.object(fields, isClosed: isClosed), placeholder: [:]) { $0.object }
   }
+  /// An object of the schema with this name in the document's components.
+  public static func reference(_ name: String) -> TypedSchema {
+    TypedSchema(.reference(name), placeholder: [:]) { $0.object }
+  }
   /// An object with identifiers as member names.
   public static func map(_ schema: Schema) -> TypedSchema {
     TypedSchema(.map(schema), placeholder: [:]) { $0.object }

@@ -58,7 +58,7 @@ import Testing
       let required = params.filter { $0["required"]?.bool == true }
       for param in params {
         guard let member = param["name"]?.string, let schema = param["schema"] else { continue }
-        for (value, path) in marked(schema) {
+        for (value, path) in marked(schema, document) {
           // The other required parameters follow, because the error names the first invalid one.
           let others = required.filter { $0["name"] != param["name"] }.map { other in
             (other["name"]?.string ?? "", plain(other["schema"] ?? [:]))
@@ -72,25 +72,28 @@ import Testing
   }
 
   /// Returns the values of a schema with `@` in one identifier each, and the identifier's path.
-  private static func marked(_ schema: JSONValue) -> [(value: JSONValue, path: String)] {
-    if let whole = schema["allOf"]?.array?.first { return marked(whole) }
+  private static func marked(
+    _ schema: JSONValue, _ document: JSONValue
+  ) -> [(value: JSONValue, path: String)] {
+    if let whole = schema["allOf"]?.array?.first { return marked(whole, document) }
     if let name = schema["$ref"]?.string {
-      return name.hasSuffix("/Identifier") || name.hasSuffix("/Name") ? [("a@b", "")] : []
+      if name.hasSuffix("/Identifier") || name.hasSuffix("/Name") { return [("a@b", "")] }
+      return document.at(pointer: String(name.dropFirst())).map { marked($0, document) } ?? []
     }
     if let items = schema["items"] {
-      return marked(items).map { (.array([$0.value]), "/0\($0.path)") }
+      return marked(items, document).map { (.array([$0.value]), "/0\($0.path)") }
     }
-    if let shapes = schema["oneOf"]?.array { return shapes.flatMap(marked) }
+    if let shapes = schema["oneOf"]?.array { return shapes.flatMap { marked($0, document) } }
     var found: [(value: JSONValue, path: String)] = []
     if let value = schema["additionalProperties"] {
       found.append((["a@b": plain(value)], "/a@b"))
-      found += marked(value).map { (["x": $0.value], "/x\($0.path)") }
+      found += marked(value, document).map { (["x": $0.value], "/x\($0.path)") }
     }
     let members = schema["properties"]?.object?.members ?? []
     let required = schema["required"]?.array?.compactMap(\.string) ?? []
     for member in members {
       let others = members.filter { required.contains($0.name) && $0.name != member.name }
-      for (value, path) in marked(member.value) {
+      for (value, path) in marked(member.value, document) {
         found.append(
           (
             .object(

@@ -6,21 +6,20 @@ import Testing
 @Suite struct NullTests {
   /// The optional parameters that refuse null, because the request would do more, or trust more, than
   /// was meant.
-  static let refusing: Set = [
+  static let refusing = Set([
     "verify expect", "access.set accounts", "accounts.signOut requireRevocation",
     "accounts.remove requireRevocation", "providers.configure dpop",
     "providers.configure idTokenAlgorithm", "users.link user", "users.update user",
-    "users.unlink user", "users.delete user", "accounts.signIn trustedPublicKey",
-    "accounts.signIn caFile", "auth.perform trustedPublicKey", "auth.perform caFile",
-    "users.signIn trustedPublicKey", "users.signIn caFile", "users.link trustedPublicKey",
-    "users.link caFile", "users.reauthenticate trustedPublicKey", "users.reauthenticate caFile",
-    "accounts.signIn resource", "accounts.renew resource", "credentials.get resource",
-    "credentials.reject resource", "credentials.sign resource", "credentials.get scopes",
-    "credentials.get address", "credentials.reject address", "credentials.reject onlyRenewable",
-    "accounts.signIn account", "accounts.signIn maxAgeSeconds", "auth.perform maxAgeSeconds",
-    "users.signIn maxAgeSeconds", "users.link maxAgeSeconds",
-    "users.reauthenticate maxAgeSeconds",
-  ]
+    "users.unlink user", "users.delete user", "verify expect/id", "verify expect/clientId",
+    "verify expect/scopes", "verify expect/nonce", "accounts.signIn resource",
+    "accounts.renew resource", "credentials.get resource", "credentials.reject resource",
+    "credentials.sign resource", "credentials.get scopes", "credentials.get address",
+    "credentials.reject address", "credentials.reject onlyRenewable", "accounts.signIn account",
+  ]).union(
+    ["accounts.signIn", "auth.perform", "users.signIn", "users.link", "users.reauthenticate"]
+      .flatMap {
+        ["\($0) server/trustedPublicKey", "\($0) server/caFile", "\($0) page/maxAgeSeconds"]
+      })
 
   @Test func `Each optional parameter may be null, except conditions and pins`() throws {
     let front = try FrontEnd(["--store", "memory"])
@@ -31,16 +30,17 @@ import Testing
     where method["x-direction"] == "clientToServer" && method["x-testMode"] != true {
       let name = try #require(method["name"]?.string)
       let all = method["params"]?.array ?? []
-      let optional = all.filter { $0["required"] == false }.compactMap { $0["name"]?.string }
       guard name != "initialize" else { continue }
       var required = JSONObject()
       for parameter in all where parameter["required"] == true {
         required[parameter["name"]?.string ?? ""] = Self.sample(parameter["schema"], document)
       }
-      for parameter in optional {
+      for (path, schema) in all.flatMap({ Self.optional($0, document) }) {
+        let parameter = path.joined(separator: "/")
         func isRefused(_ value: JSONValue?) throws -> Bool {
           var params = required
-          params[parameter] = value
+          params[path[0]] =
+            path.count == 1 ? value : .object(JSONObject(present: [path[1]: value]))
           let data = try front.answer(name, .object(params))["error"]?["data"]
           return data?["reason"] == "invalidParams" && data?["path"]?.string == "/\(parameter)"
         }
@@ -49,7 +49,6 @@ import Testing
         if try isRefused(.null) { found.insert("\(name) \(parameter)") }
         count += 1
         // The control: a value of another type is refused.
-        let schema = all.first { $0["name"]?.string == parameter }?["schema"]
         guard schema != [:] else { continue }
         #expect(try isRefused(schema?["type"] == "integer" ? "x" : 7), "\(name) \(parameter)")
       }
@@ -112,6 +111,23 @@ import Testing
     let error = try front.answer(method, JSONReader.read(Array(params.utf8)))["error"]
     #expect(error?["data"]?["reason"] == "invalidParams", "\(error?.text ?? "")")
     #expect(error?["data"]?["path"]?.string == path, "\(error?.text ?? "")")
+  }
+
+  /// Returns the paths and schemas of an optional parameter and of its members, if it is an object
+  /// that has only optional ones.
+  private static func optional(
+    _ parameter: JSONValue, _ document: JSONValue
+  ) -> [(path: [String], schema: JSONValue?)] {
+    guard parameter["required"] == false, let name = parameter["name"]?.string else { return [] }
+    var schema = parameter["schema"]
+    schema = schema?["allOf"]?.array?.first ?? schema
+    if let reference = schema?["$ref"]?.string {
+      schema = document.at(pointer: String(reference.dropFirst()))
+    }
+    let members = schema?["required"] == nil ? schema?["properties"]?.object?.members ?? [] : []
+    var found: [(path: [String], schema: JSONValue?)] = [([name], parameter["schema"])]
+    for member in members { found.append(([name, member.name], member.value)) }
+    return found
   }
 
   private static func document() throws -> JSONValue {

@@ -122,6 +122,15 @@ def test_a_refused_parameter_is_named_as_on_the_command_line(two, arguments, sai
     assert f"problem: {said} a string of 1 to 256 bytes" in errors, errors
 
 
+@pytest.mark.parametrize("option, value, said", [
+    ("--username", "", "a string of 1 to 256 bytes"), ("--trusted-key", "k" * 53, "a string of at most 52 bytes"),
+    ("--ca-file", "/" + "f" * 4096, "a string of at most 4096 bytes"), ("--server", "h" * 269, "a string of at most 268 bytes"),
+    ("--login-hint", "a" * 1025, "a string of at most 1024 bytes")])
+def test_a_refused_member_of_page_or_server_is_named_as_on_the_command_line(two, option, value, said):
+    _, _, errors = run("sign-in", "fcsdk", option, value, *two)
+    assert f"problem: {option} must be {said}" in errors, errors
+
+
 def test_a_provider_and_an_account_of_another_provider_are_refused(two):
     code, output, errors = run("sign-in", "github", "--account", "ada", "--no-input", *two)
     assert (code, output) == (64, "") and "twitter/ada is not an account of github." in errors, errors

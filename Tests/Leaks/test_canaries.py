@@ -109,7 +109,7 @@ def live(session, canaries, provider, folder):
                  clientSecret=canaries["sequencingSecret"])
     assert session.call("providers.configure", provider="sequencing", clientId="APP",
                         clientSecret=canaries["sequencingSecret"])["configured"]
-    account = session.call("accounts.signIn", provider="sequencing", loginHint=PEOPLE["hint"])["account"]
+    account = session.call("accounts.signIn", provider="sequencing", page={"loginHint": PEOPLE["hint"]})["account"]
     assert isinstance(session.call("auth.perform", provider="sequencing"), dict)
     assert isinstance(session.call("credentials.get", account=account), dict)
     session.call("providers.add", descriptor=provider.descriptor())
@@ -127,7 +127,7 @@ def live(session, canaries, provider, folder):
             assert signed["dpop"] and credential["idToken"]
     for provider.reflects in (True, False):
         session.password = canaries["refusedPassword" if provider.reflects else "password"]
-        entered = session.call("accounts.signIn", provider="fcsdk", server=provider.base, useCookies=True)
+        entered = session.call("accounts.signIn", provider="fcsdk", server={"host": provider.base, "useCookies": True})
         assert entered == "wrongCredentials" if provider.reflects else isinstance(entered, dict), entered
     session.call("access.set", provider="fcsdk", state="granted")
     assert "cookies" in session.call("credentials.get", account=entered["account"])["credential"]

@@ -15,7 +15,7 @@ SECRET = re.compile(r"secret|token|password|passphrase|(^|[a-z])key$|^key|cookie
                     r"|private|signature|^code$|redirectURL", re.IGNORECASE)
 # Names that look like secrets and are not: `endSessionURL` contains only the client id, and `idTokenOf` is one of two
 # words.
-HARMLESS = {"tokenType", "tokenDigest", "idTokenOf", "publicKey", "formerPublicKey", "endSessionURL"}
+HARMLESS = {"tokenType", "tokenDigest", "idTokenOf", "publicKey", "formerPublicKey", "trustedPublicKey", "endSessionURL"}
 
 
 def places(document, schema, path=()):

@@ -18,6 +18,16 @@ def userinfo(base):
             "username": "/preferred_username", "email": "/email", "required": ["id"]}
 
 
+OWN_SERVER = {"host", "port", "secure", "username", "useCookies", "acceptUntrustedCertificates", "trustedPublicKey", "caFile"}
+
+
+def gathered(params):
+    """Returns the parameters of a sign-in with the members of `server` in that object."""
+    server = {name: value for name, value in params.items() if name in OWN_SERVER}
+    others = {name: value for name, value in params.items() if name not in server}
+    return {**others, "server": server} if server else others
+
+
 class FrontEnd(Session):
     """An application with an `openURL` prompt."""
 
@@ -32,7 +42,7 @@ class FrontEnd(Session):
 
     def begin(self, provider="oracle", **params):
         """Starts a sign-in and returns the request's id and its first prompt."""
-        id = self.send("accounts.signIn", provider=provider, **params)
+        id = self.send("accounts.signIn", provider=provider, **gathered(params))
         while True:
             message = self.message()
             assert isinstance(message, dict), message

@@ -263,7 +263,7 @@ def test_a_token_that_is_bound_to_a_certificate_verifies_before_and_after_a_refr
 def test_a_session_is_not_judged(plain, start):  # noqa: F811
     front_end = start(header_session(), None, kinds=("enterPassword",))
     answer, _ = attempt(front_end, {"action": "accept", "password": plain.password, "remember": True},
-                        server=plain.base, username="alice")
+                        host=plain.base, username="alice")
     account = answer.result["account"]
     front_end.call("access.set", provider="oracle", state="granted")
     for params in ({}, {"forceRefresh": True}):

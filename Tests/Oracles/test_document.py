@@ -148,7 +148,7 @@ def world(ready, config, tmp_path):
         "account": [*accounts, "a_unknown"], "assertionFrom": [*accounts, "a_unknown"],
         "application": ["oracle", "other"], "issuer": [ready["addresses"]["openid"], nowhere, "http://example.org"],
         "resource": [nowhere, "text"], "address": [ready["addresses"]["github"], "github.com", "text"],
-        "url": [ready["address"], "http://example.org"], "server": [ready["addresses"]["fcsdk"], "127.0.0.1"],
+        "url": [ready["address"], "http://example.org"], "host": [ready["addresses"]["fcsdk"], "127.0.0.1"],
         "path": [str(tmp_path / "file"), "file"], "email": ["ada@example.org", "text"], "seconds": [0, 1],
         "password": ["difference", "short"], "credential": [token], "deadlineSeconds": [10], "remove": [True, False],
         "flowKind": ["reverseAuth", "deviceCode", "jwtBearer", "authorizationCode"], "processId": [session.process.pid],
@@ -244,7 +244,7 @@ def filled(path, count):
     """Returns a text of this number of bytes that may stand in this place."""
     start, end = FORMS.get(path[-1], ("", ""))
     text = "x" * (count - len(start) - len(end))
-    if path[-1] == "server":  # a label of a host name has at most 63 characters
+    if path[-1] == "host":  # a label of a host name has at most 63 characters
         text = ".".join(re.findall(".{1,63}", "x" * (len(text) - len(text) // 64)))
     return start + text + end
 
@@ -252,9 +252,9 @@ def filled(path, count):
 FORMS = {"issuer": ("https://127.0.0.1:9/", ""), "resource": ("https://127.0.0.1:9/", ""),
          "address": ("https://127.0.0.1:9/", ""), "url": ("https://127.0.0.1:9/", ""), "path": ("/nowhere/", ""),
          "folder": ("/", ""), "caFile": ("/", ""), "redirect": ("http://127.0.0.1/", ""), "email": ("", "@example.org"),
-         "server": ("https://", ":65535/"), "trustedPublicKey": ("sha256//", "A=")}
+         "host": ("https://", ":65535/"), "trustedPublicKey": ("sha256//", "A=")}
 # Further parameters, one of which satisfies the rules of a method.
-COMPANY = [{}, {"provider": "fcsdk", "server": "127.0.0.1"}, {"provider": "fcsdk"}, {"clientId": "x"},
+COMPANY = [{}, {"provider": "fcsdk", "server": {"host": "127.0.0.1"}}, {"provider": "fcsdk"}, {"clientId": "x"},
            {"resource": "https://127.0.0.1:9"}, {"issuer": "https://127.0.0.1:9"}, {"password": "difference"},
            {"flowKind": "jwtBearer", "provider": "github"}, {"account": "a_unknown"}, {"action": "decline"}]
 LIMITS = [(method, param["name"], path, limit, make) for method in REQUESTS for param in method["params"]

@@ -123,7 +123,7 @@ def test_twenty_sign_ins_in_five_processes_each_get_their_own_code(start):
         words = issuer.descriptor()
         words.pop("identity")
         front_ends = [start(words, {"clientId": "native"}) for _ in range(5)]
-        waiting = [(front_end, *front_end.begin(loginHint=f"person-{number}-{index}"))
+        waiting = [(front_end, *front_end.begin(page={"loginHint": f"person-{number}-{index}"}))
                    for index, front_end in enumerate(front_ends) for number in range(4)]
         pages = [threading.Thread(target=followed, args=(prompt["url"],)) for _, _, prompt in waiting]
         for page in pages:

@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler
 
 import pytest
 
+from front_end import gathered
 from nginx import Authority
 from oracle import Server
 from servers import running, tell
@@ -131,7 +132,7 @@ def opened(start, descriptor, *options, kinds=("enterPassword",), **more):
 
 def attempt(front_end, *entries, **params):
     """Signs in, answers each prompt with the next entry, and returns the answer and the prompts."""
-    id, prompts = front_end.send("accounts.signIn", **{"provider": "oracle", **params}), []
+    id, prompts = front_end.send("accounts.signIn", **{"provider": "oracle", **gathered(params)}), []
     while True:
         message = front_end.message()
         if not isinstance(message, dict):
@@ -146,7 +147,7 @@ def attempt(front_end, *entries, **params):
 
 def signed_in(front_end, watch, username="alice", **params):
     """Signs in with the right password, and returns the account."""
-    place = {} if "account" in params else {"server": watch.base}
+    place = {} if "account" in params else {"host": watch.base}
     answer, prompts = attempt(front_end, watch.password, username=username, **place, **params)
     assert not hasattr(answer, "code"), answer
     assert len(prompts) == 1
@@ -173,7 +174,7 @@ def failure(answer):
 
 def test_a_sign_in_with_a_token_against_forged_requests_stores_a_session_of_cookies(careful, start):
     front_end = opened(start, cookie_session(csrf=True))
-    answer, prompts = attempt(front_end, careful.password, server=careful.base, username="alice")
+    answer, prompts = attempt(front_end, careful.password, host=careful.base, username="alice")
     assert answer.result["created"] is True
     host = careful.base.removeprefix("http://")
     assert {name: prompts[0].get(name) for name in ("kind", "server", "host", "username", "again")} == {
@@ -214,7 +215,7 @@ def test_a_session_with_an_id_has_the_values_of_the_descriptor(plain, start):
 
 def test_the_descriptor_of_the_catalogue_signs_in_and_out(plain, start):
     front_end = opened(start, None)
-    answer, _ = attempt(front_end, "wrong", plain.password, provider="fcsdk", server=plain.base, username="alice")
+    answer, _ = attempt(front_end, "wrong", plain.password, provider="fcsdk", host=plain.base, username="alice")
     front_end.call("access.set", provider="fcsdk", state="granted")
     stored = credential(front_end, answer.result["account"])
     assert stored["values"] == {"voiceUser": "alice", "voiceDomain": "voice.example.test"} and plain.knows(stored)
@@ -224,7 +225,7 @@ def test_the_descriptor_of_the_catalogue_signs_in_and_out(plain, start):
 
 def test_the_person_enters_the_user_name_if_the_request_has_none(plain, start):
     front_end = opened(start, cookie_session())
-    id, prompt = front_end.begin(server=plain.base)
+    id, prompt = front_end.begin(host=plain.base)
     assert "username" not in prompt
     # The prompt stays open without a user name.
     for entry, missing in (({"password": plain.password}, "/username"), ({"username": "carol"}, "/password")):
@@ -241,18 +242,18 @@ def test_the_server_takes_its_port_from_the_request_or_the_descriptor(plain, sta
     descriptor["flows"][0].update(port=8443, plainPort=port)
     front_end = opened(start, descriptor)
     for place in ({"secure": False}, {"secure": False, "port": port}):
-        answer, prompts = attempt(front_end, plain.password, server="127.0.0.1", username="alice", **place)
+        answer, prompts = attempt(front_end, plain.password, host="127.0.0.1", username="alice", **place)
         assert not hasattr(answer, "code"), answer
         assert prompts[0]["server"] == plain.base
     assert len(accounts(front_end)) == 1
-    answer, prompts = attempt(front_end, {"action": "cancel"}, server="127.0.0.1")
+    answer, prompts = attempt(front_end, {"action": "cancel"}, host="127.0.0.1")
     assert prompts[0]["server"] == "https://127.0.0.1:8443" and answer.data["reason"] == "userCanceled"
 
 
 @pytest.mark.parametrize("descriptor", [cookie_session, header_session])
 def test_a_wrong_password_is_asked_for_again(plain, start, descriptor):
     front_end = opened(start, descriptor())
-    answer, prompts = attempt(front_end, "wrong", "worse", plain.password, server=plain.base, username="alice")
+    answer, prompts = attempt(front_end, "wrong", "worse", plain.password, host=plain.base, username="alice")
     assert answer.result["created"] is True
     assert [prompt.get("again", False) for prompt in prompts] == [False, True, True]
     assert len({prompt["prompt"] for prompt in prompts}) == 3
@@ -264,7 +265,7 @@ def test_a_wrong_password_is_asked_for_again(plain, start, descriptor):
 @pytest.mark.parametrize("descriptor", [cookie_session, header_session])
 def test_a_third_wrong_password_ends_the_sign_in(plain, start, descriptor):
     front_end = opened(start, descriptor())
-    answer, prompts = attempt(front_end, "wrong", "worse", "worst", server=plain.base, username="alice")
+    answer, prompts = attempt(front_end, "wrong", "worse", "worst", host=plain.base, username="alice")
     assert failure(answer) == WRONG_CREDENTIALS and answer.data["reason"] == "wrongCredentials"
     assert [prompt.get("again", False) for prompt in prompts] == [False, True, True]
     assert len(plain.logins()) == len(plain.entries()) == 3
@@ -273,7 +274,7 @@ def test_a_third_wrong_password_ends_the_sign_in(plain, start, descriptor):
 
 def test_each_login_has_a_token_against_forged_requests_of_its_own(careful, start):
     front_end = opened(start, cookie_session(csrf=True))
-    attempt(front_end, "wrong", careful.password, server=careful.base, username="alice")
+    attempt(front_end, "wrong", careful.password, host=careful.base, username="alice")
     assert [(*request, len(entry["cookies"])) for request, entry in zip(careful.requests(), careful.entries())] == [
         ("GET", "/login", 200, 0), ("POST", "/login", 400, 1), ("GET", "/login", 200, 0), ("POST", "/login", 200, 1),
         ("GET", "/me", 200, 1)]
@@ -284,7 +285,7 @@ def test_each_login_has_a_token_against_forged_requests_of_its_own(careful, star
                          ids=["cancel", "decline", "cancel after a wrong password"])
 def test_a_cancelled_prompt_ends_the_sign_in(plain, start, entries):
     front_end = opened(start, cookie_session())
-    answer, prompts = attempt(front_end, *entries, server=plain.base, username="alice")
+    answer, prompts = attempt(front_end, *entries, host=plain.base, username="alice")
     assert failure(answer) and answer.data["reason"] == "userCanceled"
     assert len(prompts) == len(entries) and len(plain.entries()) == len(entries) - 1
     assert accounts(front_end) == []
@@ -292,7 +293,7 @@ def test_a_cancelled_prompt_ends_the_sign_in(plain, start, entries):
 
 def test_a_front_end_without_the_prompt_is_told_so(plain, start):
     front_end = opened(start, cookie_session(), kinds=())
-    assert front_end.refused("accounts.signIn", provider="oracle", server=plain.base) == "interactionRequired"
+    assert front_end.refused("accounts.signIn", provider="oracle", server={"host": plain.base}) == "interactionRequired"
     assert plain.entries() == []
 
 
@@ -441,8 +442,8 @@ def test_a_session_stays_in_a_store_on_disk(plain, start, tmp_path):
 
 def test_a_sign_in_without_a_server_is_refused(start):
     front_end = opened(start, cookie_session())
-    answer = front_end.answer(front_end.send("accounts.signIn", provider="oracle", username="alice"))
-    assert answer.code == -32602 and answer.data["path"] == "/server"
+    answer = front_end.answer(front_end.send("accounts.signIn", provider="oracle", server={"username": "alice"}))
+    assert answer.code == -32602 and answer.data["path"] == "/server/host"
     assert "prompt.opened" not in front_end.notified
 
 
@@ -451,19 +452,19 @@ def test_a_sign_in_without_a_server_is_refused(start):
     "ftp://pbx.example.com", "https://pbx.example.com:99999", "pbx.example.com#x"])
 def test_a_server_that_is_no_address_is_refused(start, server):
     front_end = opened(start, cookie_session())
-    answer = front_end.answer(front_end.send("accounts.signIn", provider="oracle", server=server, username="alice"))
-    assert answer.code == -32602 and answer.data["path"] == "/server"
+    answer = front_end.answer(front_end.send("accounts.signIn", provider="oracle", server={"host": server, "username": "alice"}))
+    assert answer.code == -32602 and answer.data["path"] == "/server/host"
 
 
 @pytest.mark.parametrize("place", [
-    {"server": "http://pbx.example.com"}, {"server": "http://192.0.2.1:8080"}], ids=str)
+    {"host": "http://pbx.example.com"}, {"host": "http://192.0.2.1:8080"}], ids=str)
 def test_a_password_is_not_asked_for_plain_http_to_another_machine(start, place):
     front_end = opened(start, cookie_session())
-    answer = front_end.answer(front_end.send("accounts.signIn", provider="oracle", username="alice", **place))
-    assert failure(answer) and answer.data["reason"] == "unsafeURL" and answer.data["path"] == "/server"
+    answer = front_end.answer(front_end.send("accounts.signIn", provider="oracle", server={"username": "alice", **place}))
+    assert failure(answer) and answer.data["reason"] == "unsafeURL" and answer.data["path"] == "/server/host"
     assert "prompt.opened" not in front_end.notified
     # The control: https to the same machine asks.
-    id, prompt = front_end.begin(username="alice", **{**place, "server": "https://pbx.example.com", "secure": True})
+    id, prompt = front_end.begin(username="alice", **{**place, "host": "https://pbx.example.com", "secure": True})
     assert prompt["server"] == "https://pbx.example.com"
     front_end.send("prompt.answer", prompt=prompt["prompt"], action="cancel")
     assert front_end.answer(id).data["reason"] == "userCanceled"
@@ -495,7 +496,7 @@ def trusting(authority, folder):
 def test_a_private_authority_is_trusted_if_the_configuration_names_it(authority, start, tmp_path):
     with secured(authority, "localhost") as watch:
         stranger = opened(start, cookie_session())
-        answer, prompts = attempt(stranger, watch.password, server=watch.base, username="alice")
+        answer, prompts = attempt(stranger, watch.password, host=watch.base, username="alice")
         assert failure(answer) == NETWORK_FAILURE and answer.data["networkCode"] in (-1202, -1203)
         assert len(prompts) == 1 and watch.entries() == [] and accounts(stranger) == []
         # The control: with the authority.
@@ -509,7 +510,7 @@ def test_a_private_authority_is_trusted_if_the_configuration_names_it(authority,
 def test_a_certificate_of_another_host_gets_no_password(authority, start, tmp_path):
     with secured(authority, "elsewhere.example.test") as watch:
         front_end = opened(start, cookie_session(), *trusting(authority, tmp_path))
-        answer, _ = attempt(front_end, watch.password, server=watch.base, username="alice")
+        answer, _ = attempt(front_end, watch.password, host=watch.base, username="alice")
         assert failure(answer) == NETWORK_FAILURE and answer.data["networkCode"] in (-1202, -1203)
         assert watch.entries() == [] and accounts(front_end) == []
         # The control: the test's own client, which does not compare the host, gets an answer and an entry in the log.
@@ -581,7 +582,7 @@ WITH_COOKIES = {"login": LOGIN, "session": {}, "cookies": "always"}
 def answered(front_end, hostile, status=200, body="", headers=(), **params):
     """Signs in at the server with this answer."""
     hostile.answer = (status, body, headers)
-    return attempt(front_end, PASSWORD, server=hostile.base, username="alice", **params)[0]
+    return attempt(front_end, PASSWORD, host=hostile.base, username="alice", **params)[0]
 
 
 def accepted(front_end, hostile, *answer, **params):
@@ -625,7 +626,7 @@ def test_an_error_in_a_successful_answer_is_a_wrong_password_if_the_descriptor_s
     descriptor["errors"]["shapes"] = [{"code": "/error", "anyStatus": True}]
     front_end = opened(start, descriptor)
     hostile.answer = (200, {"error": "E7", "id": "s3ssion"}, ())
-    answer, prompts = attempt(front_end, "wrong", "worse", "worst", server=hostile.base, username="alice")
+    answer, prompts = attempt(front_end, "wrong", "worse", "worst", host=hostile.base, username="alice")
     assert failure(answer) == WRONG_CREDENTIALS and len(prompts) == len(hostile.log) == 3
     # The control: another error.
     assert failure(answered(front_end, hostile, 200, {"error": "E8", "id": "s3ssion"})) == PROVIDER_FAILURE
@@ -658,8 +659,8 @@ def test_a_session_at_the_usual_port_is_usable(start):
         hostile.answer = (200, {"id": "s3ssion"}, ())
         front_end = opened(start, words(WITH_ID))
         # The control: the address without a port. Then the port of the request, and that of the descriptor.
-        for place in ({"server": f"http://{host}"}, {"server": f"http://{host}", "port": 80},
-                      {"server": host, "secure": False}):
+        for place in ({"host": f"http://{host}"}, {"host": f"http://{host}", "port": 80},
+                      {"host": host, "secure": False}):
             answer, prompts = attempt(front_end, PASSWORD, username="alice", **place)
             front_end.call("access.set", provider="oracle", state="granted")
             assert prompts[0]["server"] == f"http://{host}"
@@ -674,7 +675,7 @@ def test_a_redirect_is_not_followed(hostile, target, start, status):
     assert failure(answer) == PROVIDER_FAILURE and answer.data["serverError"]["status"] == status
     assert hostile.log == [("POST", "/login")] and target.log == [] and accounts(front_end) == []
     # The control: the target would have given a session.
-    target_answer, _ = attempt(front_end, PASSWORD, server=target.base, username="alice")
+    target_answer, _ = attempt(front_end, PASSWORD, host=target.base, username="alice")
     assert target_answer.result["created"] is True and target.log == [("POST", "/login")]
 
 

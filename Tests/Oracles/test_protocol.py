@@ -93,7 +93,7 @@ def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_pat
         urllib.request.urlopen(urllib.request.Request(address, json.dumps(state).encode(), method="PATCH"))
 
     change({"sequencing": {"behaviour": {"consent": "allow", "refreshSeconds": 60}}})
-    flow = session.send("accounts.signIn", provider="sequencing", loginHint="ada@example.org")
+    flow = session.send("accounts.signIn", provider="sequencing", page={"loginHint": "ada@example.org"})
     page = session.until("prompt.opened")["url"]
     assert b"Signed in" in urllib.request.urlopen(page).read()
     signed_in = session.answer(flow).result["account"]
@@ -104,7 +104,7 @@ def test_a_whole_session_is_as_the_document_says(session, stored, ready, tmp_pat
     session.call("test.advanceClock", seconds=3001)
     assert session.until("credentials.refreshFailed")["account"] == signed_in
 
-    flow = session.send("accounts.signIn", provider="fcsdk", server=ready["addresses"]["fcsdk"], username="ada")
+    flow = session.send("accounts.signIn", provider="fcsdk", server={"host": ready["addresses"]["fcsdk"], "username": "ada"})
     prompt = session.until("prompt.opened")["prompt"]
     session.send("prompt.answer", prompt=prompt, action="accept", password="demo-password")
     own = session.answer(flow).result["account"]

@@ -258,7 +258,7 @@ def test_two_providers_share_their_port(start, issuer, free_port):
     front_end.call("providers.add", descriptor={**issuer.descriptor(free_port), "id": "other", "name": "Other"})
     front_end.call("providers.configure", provider="other", clientId="native")
     flows = [front_end.begin(provider) for provider in ("oracle", "other")]
-    flows += [front_end.begin(loginHint=f"person-{number}") for number in range(62)]
+    flows += [front_end.begin(page={"loginHint": f"person-{number}"}) for number in range(62)]
     returns = [Return(prompt) for _, prompt in flows]
     assert {back.place for back in returns} == {urlsplit(f"http://127.0.0.1:{free_port}/callback")}
     # Nobody knows whose answer it is.

@@ -106,7 +106,7 @@ def front(watch, own):
 
 
 def sign_in(front_end, front, watch, *entries, **params):
-    place = {} if "account" in params else {"server": front.base, "username": "alice"}
+    place = {} if "account" in params else {"host": front.base, "username": "alice"}
     answer, prompts = attempt(front_end, *entries, watch.password, **{**place, **params})
     assert not hasattr(answer, "code"), answer
     front_end.call("access.set", provider="oracle", state="granted")
@@ -117,7 +117,7 @@ def sign_in(front_end, front, watch, *entries, **params):
 
 def test_a_self_signed_certificate_is_refused_unless_the_request_accepts_it(front, watch, start):
     front_end = opened(start, header_session(), kinds=KINDS)
-    answer, prompts = attempt(front_end, watch.password, server=front.base, username="alice")
+    answer, prompts = attempt(front_end, watch.password, host=front.base, username="alice")
     assert failure(answer) == NETWORK_FAILURE and answer.data["networkCode"] == -1203
     assert [prompt["kind"] for prompt in prompts] == ["enterPassword"]
     assert front.received == 0 and accounts(front_end) == []
@@ -158,17 +158,17 @@ def test_an_accepted_key_is_not_asked_about_again_for_its_account(front, watch, 
 @pytest.mark.parametrize("action", ["cancel", "decline"])
 def test_a_key_that_the_person_refuses_gets_nothing(front, start, action):
     front_end = opened(start, header_session(), kinds=KINDS)
-    answer, _ = attempt(front_end, {"action": action}, server=front.base, acceptUntrustedCertificates=True)
+    answer, _ = attempt(front_end, {"action": action}, host=front.base, acceptUntrustedCertificates=True)
     assert failure(answer) and answer.data["reason"] == "userCanceled"
     assert front.received == 0 and accounts(front_end) == []
 
 
 def test_a_front_end_that_cannot_ask_is_told_so(front, start):
     front_end = opened(start, header_session())
-    answer, prompts = attempt(front_end, server=front.base, username="alice", acceptUntrustedCertificates=True)
+    answer, prompts = attempt(front_end, host=front.base, username="alice", acceptUntrustedCertificates=True)
     assert failure(answer) and answer.data["reason"] == "interactionRequired" and prompts == []
     assert [(needed["kind"], needed["parameter"]) for needed in answer.data["prompts"]] == [
-        ("trustCertificate", "trustedPublicKey")]
+        ("trustCertificate", "server.trustedPublicKey")]
     assert front.received == 0
 
 
@@ -186,7 +186,7 @@ def test_the_prompt_names_the_fault_of_the_certificate(authority, front, start, 
     front.present(authority.client(fault, **made))
     known = {} if fault == "unknownAuthority" else {"caFile": str(authority.path)}
     front_end = opened(start, header_session(), kinds=KINDS)
-    _, prompts = attempt(front_end, NO, server=front.base, acceptUntrustedCertificates=True, **known)
+    _, prompts = attempt(front_end, NO, host=front.base, acceptUntrustedCertificates=True, **known)
     assert [(prompt["kind"], prompt["fault"]) for prompt in prompts] == [("trustCertificate", fault)]
 
 
@@ -204,7 +204,7 @@ def test_a_session_lives_over_tls(authority, own, start, certificate, kind):
         descriptor = header_session() if kind == "header" else cookie_session(csrf="token" in kind)
         front_end = opened(start, descriptor, "--test", kinds=KINDS)
         answer, prompts = attempt(front_end, "wrong", {"action": "accept", "password": watch.password, "remember": True},
-                                  server=front.base, username="alice", **trust)
+                                  host=front.base, username="alice", **trust)
         assert [prompt.get("again", False) for prompt in prompts] == [False, True]
         account = answer.result["account"]
         front_end.call("access.set", provider="oracle", state="granted")
@@ -285,7 +285,7 @@ def test_a_key_of_the_request_needs_no_person(front, watch, own, start):
 def test_another_key_than_that_of_the_request_gets_nothing(authority, front, start):
     front_end = opened(start, header_session(), kinds=KINDS)
     wrong = key_of(authority.client("wrong", is_self_signed=True))
-    answer, prompts = attempt(front_end, server=front.base, username="alice", trustedPublicKey=wrong)
+    answer, prompts = attempt(front_end, host=front.base, username="alice", trustedPublicKey=wrong)
     assert failure(answer) == NETWORK_FAILURE and answer.data["networkCode"] == -1202
     assert prompts == [] and front.received == 0
 
@@ -294,8 +294,8 @@ def test_another_key_than_that_of_the_request_gets_nothing(authority, front, sta
     ("trustedPublicKey", "sha256//short="), ("trustedPublicKey", "A" * 52), ("caFile", "authority.pem")])
 def test_a_malformed_key_or_path_is_refused(front, start, name, value):
     front_end = opened(start, header_session())
-    answer = front_end.answer(front_end.send("accounts.signIn", provider="oracle", server=front.base, **{name: value}))
-    assert answer.code == -32602 and answer.data["path"] == "/" + name
+    answer = front_end.answer(front_end.send("accounts.signIn", provider="oracle", server={"host": front.base, name: value}))
+    assert answer.code == -32602 and answer.data["path"] == "/server/" + name
 
 
 def test_an_authority_of_the_request_is_kept_for_the_account_alone(authority, front, watch, start):
@@ -304,14 +304,14 @@ def test_an_authority_of_the_request_is_kept_for_the_account_alone(authority, fr
     account, _ = sign_in(front_end, front, watch, caFile=str(authority.path))
     assert len(front_end.call("accounts.signOut", account=account)["revoked"]) == 1
     # The control: another account does not know the authority.
-    answer, _ = attempt(front_end, watch.password, server=front.base, username="carol")
+    answer, _ = attempt(front_end, watch.password, host=front.base, username="carol")
     assert failure(answer) == NETWORK_FAILURE and answer.data["networkCode"] == -1203
 
 
 def test_a_missing_file_of_authorities_is_named(front, watch, start, tmp_path):
     front_end = opened(start, header_session())
     missing = str(tmp_path / "missing.pem")
-    answer, _ = attempt(front_end, watch.password, server=front.base, username="alice", caFile=missing)
+    answer, _ = attempt(front_end, watch.password, host=front.base, username="alice", caFile=missing)
     assert failure(answer) == NETWORK_FAILURE and answer.data["path"] == missing
 
 
@@ -359,10 +359,10 @@ def test_plain_http_to_another_name_is_sent_only_if_the_request_says_so(watch, s
     server = watch.base.replace("127.0.0.1", "localhost")
     front_end = opened(start, header_session())
     for params in ({}, {"secure": True}):
-        answer, prompts = attempt(front_end, NO, server=server, username="alice", **params)
+        answer, prompts = attempt(front_end, NO, host=server, username="alice", **params)
         assert failure(answer)
     assert watch.entries() == []
-    answer, (prompt,) = attempt(front_end, watch.password, server=server, username="alice", secure=False)
+    answer, (prompt,) = attempt(front_end, watch.password, host=server, username="alice", secure=False)
     assert (prompt["server"], prompt["secure"]) == (server, False)
     front_end.call("access.set", provider="oracle", state="granted")
     account = answer.result["account"]
@@ -400,7 +400,7 @@ def test_the_check_of_a_server_tells_its_certificate_without_a_request(authority
 def test_a_renewed_session_keeps_the_accepted_key(front, watch, start):
     front_end = opened(start, header_session(), kinds=KINDS)
     answer, _ = attempt(front_end, YES, {"action": "accept", "password": watch.password, "remember": True},
-                        server=front.base, username="alice", acceptUntrustedCertificates=True)
+                        host=front.base, username="alice", acceptUntrustedCertificates=True)
     account = answer.result["account"]
     front_end.call("access.set", provider="oracle", state="granted")
     sessions = {credential(front_end, account)["sessionId"]}
@@ -414,7 +414,7 @@ def test_a_renewed_session_keeps_the_accepted_key(front, watch, start):
 def test_a_remembered_password_is_not_sent_to_a_server_with_another_key(authority, front, watch, own, start):
     front_end = opened(start, header_session(), kinds=KINDS)
     answer, _ = attempt(front_end, YES, {"action": "accept", "password": watch.password, "remember": True},
-                        server=front.base, username="alice", acceptUntrustedCertificates=True)
+                        host=front.base, username="alice", acceptUntrustedCertificates=True)
     account = answer.result["account"]
     front_end.call("access.set", provider="oracle", state="granted")
     front_end.call("credentials.reject", account=account)

@@ -49,6 +49,17 @@ def sign_in(front_end, ready):
     return front_end.end(id)
 
 
+def test_each_member_of_page_is_a_parameter_of_the_page(dot, start):
+    front_end = start(provider(dot, flow(dot)), {"clientId": "native"})
+    claims = {"id_token": {"acr": None}}
+    _, prompt = front_end.begin(page={"loginHint": "ada@example.org", "prompt": "login consent", "maxAgeSeconds": 60,
+                                      "acrValues": "2 1", "claims": claims})
+    sent = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(prompt["url"]).query))
+    assert json.loads(sent["claims"]) == claims
+    assert [sent[name] for name in ("login_hint", "prompt", "max_age", "acr_values")] == [
+        "ada@example.org", "login consent", "60", "2 1"]
+
+
 @real_browser
 def test_a_person_allows_in_a_real_browser(dot, start):
     front_end = start(provider(dot, flow(dot)), {"clientId": "native"})

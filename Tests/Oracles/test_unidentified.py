@@ -63,7 +63,7 @@ def test_a_second_person_becomes_a_second_account_without_a_prompt(dot, unidenti
     assert people(front_end, dot) == {"Oracle": "alice", "Oracle 2": "bob"}
     assert first.result["created"] is second.result["created"] is True
     assert "Signed in" in page and "Oracle 2" in page
-    third, _ = sign_in(front_end, dot, "otherUser", loginHint="bob@example.test")
+    third, _ = sign_in(front_end, dot, "otherUser", page={"loginHint": "bob@example.test"})
     assert people(front_end, dot) == {"Oracle": "alice", "Oracle 2": "bob", "bob@example.test": "bob"}
     # The control: an account named in the request is replaced.
     again, _ = sign_in(front_end, dot, "user", account=second.result["account"])

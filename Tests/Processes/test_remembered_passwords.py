@@ -76,7 +76,7 @@ def processes(start, tmp_path):
 def rejected(server, processes):
     """Signs in with a remembered password, rejects the session and returns the account."""
     answer, prompts = attempt(
-        processes[0], {"action": "accept", "password": PASSWORD, "remember": True}, server=server.base, username="alice")
+        processes[0], {"action": "accept", "password": PASSWORD, "remember": True}, host=server.base, username="alice")
     assert prompts[0]["mayRemember"] is True
     account = answer.result["account"]
     processes[0].call("access.set", provider="oracle", state="granted")
@@ -128,7 +128,7 @@ def test_without_the_leases_a_wrong_password_is_sent_more_than_once(server, proc
 
 def test_a_password_that_one_process_has_learned_to_be_wrong_is_not_sent_by_another(server, processes):
     first, second = processes(2)
-    place = {"server": server.base, "username": "alice"}
+    place = {"host": server.base, "username": "alice"}
     answer, _ = attempt(first, "wrong", {"action": "cancel"}, **place)
     assert answer.data["reason"] == "userCanceled"
     answer, prompts = attempt(second, "wrong", "wrong", "wrong", **place)
@@ -136,14 +136,14 @@ def test_a_password_that_one_process_has_learned_to_be_wrong_is_not_sent_by_anot
     assert [prompt.get("again", False) for prompt in prompts] == [False, True, True]
     assert server.logins == ["wrong"]
     # Another person and another password are sent at once.
-    attempt(second, "wrong", {"action": "cancel"}, server=server.base, username="carol")
+    attempt(second, "wrong", {"action": "cancel"}, host=server.base, username="carol")
     assert attempt(second, PASSWORD, **place)[0].result["created"] is True
     assert server.logins == ["wrong", "wrong", PASSWORD]
 
 
 def test_two_processes_with_the_same_wrong_password_at_once_send_it_once(server, processes):
     many = processes(2)
-    opened = [process.begin(server=server.base, username="alice") for process in many]
+    opened = [process.begin(host=server.base, username="alice") for process in many]
     for process, (_, prompt) in zip(many, opened):
         process.send("prompt.answer", prompt=prompt["prompt"], action="accept", password="wrong")
     for process in many:
@@ -156,9 +156,9 @@ def test_two_processes_with_the_same_wrong_password_at_once_send_it_once(server,
 def test_the_last_settings_serve_the_next_sign_in_of_the_application(server, processes):
     first, second = processes(2)
     assert first.call("settings.get", provider="oracle") == {"provider": "oracle"}
-    attempt(first, "wrong", {"action": "cancel"}, server=server.base, username="alice", useCookies=True)
-    settings = {"server": server.base, "useCookies": True, "acceptUntrustedCertificates": False, "username": "alice"}
-    assert second.call("settings.get", provider="oracle") == {"provider": "oracle", "settings": settings}
+    attempt(first, "wrong", {"action": "cancel"}, host=server.base, username="alice", useCookies=True)
+    settings = {"host": server.base, "useCookies": True, "acceptUntrustedCertificates": False, "username": "alice"}
+    assert second.call("settings.get", provider="oracle") == {"provider": "oracle", "server": settings}
     answer, prompts = attempt(second, PASSWORD)
     assert answer.result["created"] is True
     assert (prompts[0]["server"], prompts[0]["username"]) == (server.base, "alice")

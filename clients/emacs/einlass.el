@@ -742,15 +742,17 @@ own.  The server of the last sign-in is the default."
                                                     (seq-contains-p (plist-get one :aliases) id)))
                                   (einlass--all 'providers.list :providers)))))
     (cond ((not (seq-contains-p (plist-get provider :flowKinds) "passwordSession")) params)
-          ((plist-get params :account) `(,@params :acceptUntrustedCertificates t))
-          (t (let* ((last (plist-get (einlass-request 'settings.get (list :provider (plist-get provider :id))) :settings))
-                    (known (plist-get last :server))
+          ((plist-get params :account) `(,@params :server (:acceptUntrustedCertificates t)))
+          (t (let* ((last (plist-get (einlass-request 'settings.get (list :provider (plist-get provider :id))) :server))
+                    (known (plist-get last :host))
                     (server (string-trim (read-string (format "Server of %s: " (einlass--part provider :name)) known))))
                (when (string-empty-p server) (signal 'quit nil))
-               `(,@params :acceptUntrustedCertificates t :server ,server
-                 ,@(when (equal server known)
-                     (cl-loop for member in '(:port :secure :useCookies)
-                              when (plist-member last member) nconc (list member (plist-get last member))))))))))
+               `(,@params :server
+                 (:host ,server
+                  ,@(when (equal server known)
+                      (cl-loop for member in '(:port :secure :useCookies)
+                               when (plist-member last member) nconc (list member (plist-get last member))))
+                  :acceptUntrustedCertificates t)))))))
 
 ;;;###autoload
 (defun einlass-sign-in (provider &optional code more)

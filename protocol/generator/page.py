@@ -151,6 +151,8 @@ def component(name, schemas, prompts, marked):
         schema = {"properties": {param["name"]: {**param["schema"], "description": param["summary"]}
                                  for param in prompts["params"]},
                   "required": [param["name"] for param in prompts["params"] if param["required"]]}
+    if schema.get("additionalProperties") is False:
+        text += "Unknown members are refused.\n\n"
     return text + table(["Member", "Type", "Meaning"], list(rows(schema, marked)))
 
 

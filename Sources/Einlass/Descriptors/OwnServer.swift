@@ -31,14 +31,14 @@ extension Provider {
       place.path.isEmpty || place.path == "/"
     else {
       throw .invalidParameter(
-        "/server",
+        "/server/host",
         "The server must be a host name or an address such as https://pbx.example.com:8443."
       )
     }
     guard !isAddress || place.scheme == .http || server.isSecure != false else {
       throw .invalidParameter(
-        "/secure",
-        "The server is named with https, and the parameter /secure is false."
+        "/server/secure",
+        "The server is named with https, and the parameter /server/secure is false."
       )
     }
     if let isSecure = server.isSecure { place.scheme = isSecure ? .https : .http }
@@ -50,7 +50,7 @@ extension Provider {
       throw Problem(
         .unsafeURL,
         "Anyone on the way reads a password that is sent by plain http.", advice: .nameWithHTTPS,
-        provider: id, path: "/server")
+        provider: id, path: "/server/host")
     }
     return located(at: place, ServerTrust(allowsPlainHTTP: !place.isSafe))
   }
@@ -89,19 +89,19 @@ extension Einlass {
   func located(_ request: SignInRequest) throws(Problem) -> Provider {
     let provider = try catalog.provider(request.provider)
     guard provider.passwordSession != nil else {
-      guard let name = request.serverParameterName else { return provider }
+      guard let path = request.serverParameter else { return provider }
       throw .invalidParameter(
-        "/\(name)",
-        "The \(name) is for a server of your own, and \(provider.name) is none.")
+        path, "The server is for a server of your own, and \(provider.name) is none.")
     }
     if let key = request.login.trustedPublicKey, !ServerTrust.isPublicKey(key) {
       throw .invalidParameter(
-        "/trustedPublicKey",
-        "The parameter /trustedPublicKey must be sha256// and the SHA-256 digest of the public key in base64."
+        "/server/trustedPublicKey",
+        "The parameter /server/trustedPublicKey must be sha256// and the SHA-256 digest of the public key in base64."
       )
     }
     if let file = request.login.caFile, !file.hasPrefix("/") {
-      throw .invalidParameter("/caFile", "The parameter /caFile must be an absolute path.")
+      throw .invalidParameter(
+        "/server/caFile", "The parameter /server/caFile must be an absolute path.")
     }
     let named = try request.login.server.map { server throws(Problem) in try provider.at(server) }
     let credentials = try credentials(of: request, at: named)
@@ -143,6 +143,6 @@ extension Problem {
     Problem(
       .invalidParameter,
       "The server is not named. \(provider.name) means a server of your own, such as https://pbx.example.com.",
-      advice: .nameServer, provider: provider.id, path: "/server")
+      advice: .nameServer, provider: provider.id, path: "/server/host")
   }
 }

@@ -9,8 +9,8 @@ extension SignIn {
   func tradedAssertion(
     _ descriptor: FlowDescriptor, at endpoint: TokenEndpoint, _ flow: InteractiveFlow
   ) async throws(FlowFailure) -> AccountStore.Added {
-    if let name = request.pageParameterName {
-      throw FlowFailure(.pageParameter(name, flow.provider))
+    if let path = request.pageParameter {
+      throw FlowFailure(.pageParameter(path, flow.provider))
     }
     asker.report(.requesting)
     let subject: AssertionSubject

@@ -11,8 +11,8 @@ func clientCredentials(
   guard registration.clientSecret != nil || registration.privateKey != nil else {
     throw FlowFailure(.authenticatorUnconfigured(flow.provider, missing: [.clientSecret]))
   }
-  if let name = flow.request.pageParameterName {
-    throw FlowFailure(.pageParameter(name, flow.provider))
+  if let path = flow.request.pageParameter {
+    throw FlowFailure(.pageParameter(path, flow.provider))
   }
   flow.asker.report(.requesting)
   var exchange = flow.exchange(hiding: [])

@@ -9,8 +9,8 @@ internal import EinlassJSON
 func passwordSession(
   _ descriptor: PasswordSession, _ flow: InteractiveFlow
 ) async throws(FlowFailure) -> AccountStore.Added {
-  if let name = flow.request.pageParameterName {
-    throw FlowFailure(.pageParameter(name, flow.provider))
+  if let path = flow.request.pageParameter {
+    throw FlowFailure(.pageParameter(path, flow.provider))
   }
   let server = descriptor.login.address
   var prompt = Prompt.Login(
@@ -73,8 +73,8 @@ extension InteractiveFlow {
     guard isIdentifier(username) else {
       throw FlowFailure(
         .invalidParameter(
-          "/username",
-          "The parameter /username must be 1 to 256 bytes without control characters."))
+          "/server/username",
+          "The parameter /server/username must be 1 to 256 bytes without control characters."))
     }
     return EnteredLogin(username: username, password: password, remembers: remembers)
   }

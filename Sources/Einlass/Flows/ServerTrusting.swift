@@ -12,7 +12,7 @@ extension Einlass {
     guard let address = provider.passwordSession?.login.address else { return provider }
     guard request.login.trustedPublicKey == nil || address.scheme == .https else {
       throw .invalidParameter(
-        "/trustedPublicKey",
+        "/server/trustedPublicKey",
         "The server is reached by plain http, so it has no public key.", advice: .nameWithHTTPS)
     }
     var trust = provider.trust

@@ -88,24 +88,26 @@ public struct SignInRequest: Sendable {
     self.provider = provider
   }
 
-  /// The protocol's name of the first given parameter that only a server of the person's own takes;
+  /// The JSON Pointer of the first given parameter that only a server of the person's own takes;
   /// `nil` if none is given.
-  var serverParameterName: String? {
+  var serverParameter: String? {
     [
-      ("server", login.server != nil), ("username", login.username != nil),
-      ("useCookies", login.usesCookies == true),
-      ("acceptUntrustedCertificates", login.acceptsUntrustedCertificates == true),
-      ("trustedPublicKey", login.trustedPublicKey != nil), ("caFile", login.caFile != nil),
+      ("/server/host", login.server != nil), ("/server/username", login.username != nil),
+      ("/server/useCookies", login.usesCookies == true),
+      ("/server/acceptUntrustedCertificates", login.acceptsUntrustedCertificates == true),
+      ("/server/trustedPublicKey", login.trustedPublicKey != nil),
+      ("/server/caFile", login.caFile != nil),
     ].first { $0.1 }?.0
   }
 
-  /// The protocol's name of the first given parameter that only a page can show; `nil` if none is
+  /// The JSON Pointer of the first given parameter that only a page can show; `nil` if none is
   /// given.
-  var pageParameterName: String? {
+  var pageParameter: String? {
     [
-      ("loginHint", openID.loginHint != nil), ("prompt", openID.prompt != nil),
-      ("maxAgeSeconds", openID.maxAgeSeconds != nil), ("acrValues", openID.acrValues != nil),
-      ("claims", openID.claims != nil), ("customParameters", !customParameters.isEmpty),
+      ("/page/loginHint", openID.loginHint != nil), ("/page/prompt", openID.prompt != nil),
+      ("/page/maxAgeSeconds", openID.maxAgeSeconds != nil),
+      ("/page/acrValues", openID.acrValues != nil), ("/page/claims", openID.claims != nil),
+      ("/customParameters", !customParameters.isEmpty),
     ].first { $0.1 }?.0
   }
 

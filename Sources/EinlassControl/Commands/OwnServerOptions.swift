@@ -43,18 +43,18 @@ struct OwnServerOptions: ParsableArguments {
     }
   }
 
-  /// Returns the parameters of `accounts.signIn`. A person at the terminal is asked about a
+  /// Returns the parameter `server` of `accounts.signIn`. A person at the terminal is asked about a
   /// certificate that is not trusted.
   ///
   /// - Parameter provider: the provider of an account that is signed in to again.
-  func params(_ console: Console, again provider: String?) throws(Failure) -> JSONObject {
+  func parameter(_ console: Console, again provider: String?) throws(Failure) -> JSONObject {
     var isOwn = server != nil
     if !isOwn, let provider {
       isOwn = try console.flowKinds(of: provider).contains("passwordSession")
     }
     let file = try caFile.map { path throws(Failure) in try absolute(path) }
     return JSONObject(present: [
-      "server": server.map(JSONValue.string), "username": username.map(JSONValue.string),
+      "host": server.map(JSONValue.string), "username": username.map(JSONValue.string),
       "secure": plainHttp ? false : nil, "useCookies": usesCookies ? true : nil,
       "trustedPublicKey": trustedKey.map(JSONValue.string), "caFile": file.map(JSONValue.string),
       "acceptUntrustedCertificates": isOwn && console.person != nil ? true : nil,
@@ -66,7 +66,7 @@ struct OwnServerOptions: ParsableArguments {
   ///
   /// - Parameter isSeen: Whether a person is at the terminal.
   func step(after refusal: Refusal, isSeen: Bool) -> NextStep? {
-    if server == nil, refusal.data["path"]?.string == "/server" {
+    if server == nil, refusal.data["path"]?.string == "/server/host" {
       return NextStep("Name a server of your own with --server.")
     }
     guard !isSeen, server != nil, trustedKey == nil, let code = refusal.data["networkCode"]?.int64,

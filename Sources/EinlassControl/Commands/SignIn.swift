@@ -106,17 +106,16 @@ struct SignIn: ServerCommand {
     }
     let source = try assertionFrom.map { name throws(Failure) in try console.account(name) }
     let known = resource == nil ? [] : try console.list("providers.list", "providers")
-    var params = JSONObject(present: [
+    let own = try ownServer.parameter(console, again: account?.provider)
+    let params = JSONObject(present: [
       "provider": resource == nil ? provider.map { .string($0) } : nil,
       "resource": resource.map { .string($0) }, "probe": resource.map { _ in true },
       "account": account.map { .string($0.id) },
       "flowKind": flowKind.map { .string($0) }, "assertionFrom": source.map { .string($0.id) },
       "scopes": scopes.isEmpty ? nil : JSONValue(scopes),
-      "loginHint": loginHint.map(JSONValue.string),
+      "page": loginHint.map { ["loginHint": .string($0)] },
+      "server": own.members.isEmpty ? nil : .object(own),
     ])
-    for member in try ownServer.params(console, again: account?.provider).members {
-      params[member.name] = member.value
-    }
     let result: JSONObject
     do throws(Failure) { result = try console.call("accounts.signIn", params) } catch {
       guard case .refused(var refusal) = error else { throw error }

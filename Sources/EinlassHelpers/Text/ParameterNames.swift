@@ -21,9 +21,12 @@ extension Refusal {
   /// Options and arguments by JSON Pointer into the parameters.
   private static let names = [
     "/flowKind": "--flow", "/scopes": "--scope", "/permissions": "--permission",
-    "/loginHint": "--login-hint", "/audience": "--audience", "/displayName": "NAME",
+    "/page/loginHint": "--login-hint", "/audience": "--audience", "/displayName": "NAME",
     "/path": "PATH", "/issuer": "SOURCE", "/application": "APPLICATION", "/provider": "PROVIDER",
     "/account": "ACCOUNT", "/client/name": "The application's name", "/clientId": "--client-id",
-    "/redirect": "--redirect", "/kind": "KIND", "/server": "--server", "/useCookies": "--cookies",
+    "/redirect": "--redirect", "/kind": "KIND", "/server/host": "--server",
+    "/server/username": "--username",
+    "/server/useCookies": "--cookies", "/server/trustedPublicKey": "--trusted-key",
+    "/server/caFile": "--ca-file",
   ]
 }

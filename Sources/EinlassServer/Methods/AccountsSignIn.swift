@@ -11,7 +11,7 @@ func accountsSignIn(_ server: Server) -> Method {
       description: accountsSignInDescription,
       params: fields(
         Params.provider, Params.resource, Params.challenge, Params.probe, Params.account, .flowKind,
-        Params.assertionFrom, .detached, .deadlineSeconds) + SignInParams.page,
+        Params.assertionFrom, .detached, .deadlineSeconds) + SignInParams.all,
       rules: [.either("provider", or: "resource"), assertionRule],
       result: .object([
         .required("flow", .identifier, "The flow's id."),
@@ -132,24 +132,26 @@ extension Server {
     request.registrations = { [weak self] in self?.registration(for: frontEnd, at: $0) }
     request.scopes = params[SignInParams.scopes]
     request.customParameters = params[SignInParams.customParameters]
-    request.openID.loginHint = params[SignInParams.loginHint]
-    request.openID.prompt = params[SignInParams.prompt]
-    request.openID.maxAgeSeconds = params[SignInParams.maxAgeSeconds]
-    request.openID.acrValues = params[SignInParams.acrValues]
-    request.openID.claims = params[SignInParams.claims].map {
+    let page = params[SignInParams.page]
+    request.openID.loginHint = page[SignInPage.loginHint]
+    request.openID.prompt = page[SignInPage.prompt]
+    request.openID.maxAgeSeconds = page[SignInPage.maxAgeSeconds]
+    request.openID.acrValues = page[SignInPage.acrValues]
+    request.openID.claims = page[SignInPage.claims].map {
       String(decoding: $0.bytes(), as: UTF8.self)
     }
-    let (port, isSecure) = (params[SignInParams.port], params[SignInParams.secure])
-    if let name = params[SignInParams.server] ?? (port == nil && isSecure == nil ? nil : "") {
-      // Without a name the port and the scheme would be for the server of the last settings.
+    let server = params[SignInParams.server]
+    let (port, isSecure) = (server[OwnServer.port], server[OwnServer.secure])
+    if let host = server[OwnServer.host] ?? (port == nil && isSecure == nil ? nil : "") {
+      // Without a host the port and the scheme would be for the server of the last settings.
       request.login.server = SignInRequest.Server(
-        name, port: port.map { UInt16($0) }, isSecure: isSecure)
+        host, port: port.map { UInt16($0) }, isSecure: isSecure)
     }
-    request.login.username = params[SignInParams.username]
-    request.login.usesCookies = params[SignInParams.useCookies]
-    request.login.acceptsUntrustedCertificates = params[SignInParams.acceptUntrustedCertificates]
-    request.login.trustedPublicKey = params[SignInParams.trustedPublicKey]
-    request.login.caFile = params[SignInParams.caFile]
+    request.login.username = server[OwnServer.username]
+    request.login.usesCookies = server[OwnServer.useCookies]
+    request.login.acceptsUntrustedCertificates = server[OwnServer.acceptUntrustedCertificates]
+    request.login.trustedPublicKey = server[OwnServer.trustedPublicKey]
+    request.login.caFile = server[OwnServer.caFile]
     return request
   }
 }
@@ -174,69 +176,6 @@ private enum Params {
   static let assertionFrom = TypedField.optional(
     "assertionFrom", .account,
     "With the flowKind jwtBearer or tokenExchange: the account with the id_token that is traded.")
-}
-
-/// The parameters of the provider's sign-in page.
-enum SignInParams {
-  static let scopes = TypedField.optional(
-    "scopes", .identifiers(max: 256),
-    "The requested scopes, instead of the provider's default scopes; or names of scopeNames besides them."
-  )
-  static let customParameters = TypedField.optional(
-    "customParameters", .parameters(maxBytes: 4096), default: [:],
-    "Further parameters for the provider's page or the request for a device code, passed on unchanged.",
-    isSecret: true)
-  static let loginHint = TypedField.optional(
-    "loginHint", .string(maxBytes: 1024), "The expected person: an address or a name.")
-  static let prompt = TypedField.optional(
-    "prompt", .string(maxBytes: 256),
-    "login, consent, select_account or none, as in OpenID Connect.")
-  static let maxAgeSeconds = TypedField.optional(
-    "maxAgeSeconds", .integer(0...31_536_000),
-    "The largest age of the person's sign-in at the provider."
-  ).refusingNull
-  static let acrValues = TypedField.optional(
-    "acrValues", .string(maxBytes: 1024),
-    "Requested authentication context classes (acr), preferred first.")
-  static let claims = TypedField.optional(
-    "claims", .json(.map(.any)), "The wanted claims (OpenID Connect Core 1.0, section 5.5)."
-  )
-
-  /// At most `https://`, a host name of 253 bytes, a port and a slash.
-  static let server = TypedField.optional(
-    "server", .string(maxBytes: 268),
-    "For passwordSession: the person's own server, as a host name or an address; without it and without account, that of settings.get."
-  )
-  static let port = TypedField.optional(
-    "port", .integer(1...65535), "With server: its port; the provider's usual one when missing.")
-  static let secure = TypedField.optional(
-    "secure", .boolean,
-    "With server: whether to use https; false sends the password by plain http, readable on the way."
-  )
-  static let username = TypedField.optional(
-    "username", .identifier,
-    "For passwordSession: the user name; the person enters it when missing.")
-  static let useCookies = TypedField.optional(
-    "useCookies", .boolean,
-    "For passwordSession: keeps the cookies of the session, if the provider leaves it open."
-  )
-
-  static let acceptUntrustedCertificates = TypedField.optional(
-    "acceptUntrustedCertificates", .boolean,
-    "For passwordSession: true asks the person about a certificate that is not trusted, by trustCertificate."
-  )
-  static let trustedPublicKey = TypedField.optional(
-    "trustedPublicKey", .string(maxBytes: 52),
-    "For passwordSession: the public key to accept without a question, sha256// and the SHA-256 digest of the SubjectPublicKeyInfo in base64; refused for plain http."
-  ).refusingNull
-  static let caFile = TypedField.optional(
-    "caFile", .string(maxBytes: 4096),
-    "For passwordSession: the absolute path of a PEM file with the authorities of this server; takes the place of an accepted key."
-  ).refusingNull
-
-  static let page = fields(
-    scopes, customParameters, loginHint, prompt, maxAgeSeconds, acrValues, claims, server, port,
-    secure, username, useCookies, acceptUntrustedCertificates, trustedPublicKey, caFile)
 }
 
 /// The reasons of further errors of a sign-in.
@@ -268,16 +207,16 @@ private let accountsSignInDescription = """
 
   For a server of the person's own:
 
-  - **`passwordSession`** logs in at a server of the person's own, and needs no registration. `server`
+  - **`passwordSession`** logs in at a server of the person's own, and needs no registration. `server.host`
     names it; a sign-in with `account` uses the account's server. `enterPassword` asks for the user name and the password,
     three times at most; then the sign-in is `wrongCredentials`. einlass sends the password once for each entry and keeps
-    it only with `remember`. Plain http to another machine needs `secure: false`; otherwise it is `unsafeURL`. The subject
+    it only with `remember`. Plain http to another machine needs `server.secure: false`; otherwise it is `unsafeURL`. The subject
     of the account is `ada@pbx.example.com:8443`, so that the same name at two servers is two accounts. An answer that is
     no session, sets more than 50 cookies or has a session id over 4 KiB is `providerFailure`, and nothing of it is stored.
-  - The certificate of such a server is verified. With `acceptUntrustedCertificates` the person is asked about one that
-    is not trusted (`trustCertificate`), before the password; `trustedPublicKey` is the answer in advance. The accepted
+  - The certificate of such a server is verified. With `server.acceptUntrustedCertificates` the person is asked about one that
+    is not trusted (`trustCertificate`), before the password; `server.trustedPublicKey` is the answer in advance. The accepted
     key then takes the place of the verification, for that account alone: a server with another key gets no request, and
-    the problem is 1007 with `networkCode` -1202. The next sign-in of the account asks again and shows both keys. `caFile`
+    the problem is 1007 with `networkCode` -1202. The next sign-in of the account asks again and shows both keys. `server.caFile`
     is kept for the account too. A trust that is edited in the store without the key is `bindingMismatch`.
   - A session is dead if the server's check refuses it, and without a check in the descriptor after `credentials.reject`.
     einlass checks a session before it is handed out if the last check is older than `checkSeconds` of the descriptor,

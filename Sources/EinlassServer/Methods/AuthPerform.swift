@@ -12,7 +12,7 @@ func authPerform(_ server: Server) -> Method {
       params: ChoiceParams.all
         + fields(
           .flowKind, Params.signIn, Params.credential, Params.interactive, .minValiditySeconds,
-          .detached, .deadlineSeconds) + SignInParams.page,
+          .detached, .deadlineSeconds) + SignInParams.all,
       result: .object([
         .required("flow", .identifier, "The flow's id."),
         .optional("account", .identifier, "The account's id; missing when detached."),

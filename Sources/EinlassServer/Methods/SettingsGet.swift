@@ -13,17 +13,8 @@ func settingsGet(_ server: Server) -> Method {
       result: .object([
         .required("provider", .identifier, "The provider's id."),
         .optional(
-          "settings",
-          .object([
-            .required("server", .string(maxBytes: nil), "The host name or the address."),
-            .optional("port", .integer(1...65535), "The port, if the sign-in gave one."),
-            .optional("secure", .boolean, "Whether to use https, if the sign-in gave it."),
-            .required("useCookies", .boolean, "Whether the cookies are kept."),
-            .required(
-              "acceptUntrustedCertificates", .boolean,
-              "Whether the person is asked about an untrusted certificate."),
-            .optional("username", .identifier, "The user name."),
-          ]), "The last settings; missing before the first sign-in."),
+          "server", .reference("OwnServer"),
+          "The last settings, as a sign-in takes them; missing before the first sign-in."),
       ]),
       reasons: ["unknownProvider", "accountStoreFailure"]),
     .immediate { params, _, deadline throws(RPCError) in
@@ -33,7 +24,7 @@ func settingsGet(_ server: Server) -> Method {
           of: server.session.application, at: provider, patience: patience)
         return .object(
           JSONObject(present: [
-            "provider": .string(provider), "settings": settings.map { JSONValue($0) },
+            "provider": .string(provider), "server": settings.map { JSONValue($0) },
           ]))
       }
     })
@@ -43,7 +34,7 @@ extension JSONValue {
   fileprivate init(_ settings: ServerSettings) {
     self = .object(
       JSONObject(present: [
-        "server": .string(settings.server), "port": settings.port.map { JSONValue(Int64($0)) },
+        "host": .string(settings.server), "port": settings.port.map { JSONValue(Int64($0)) },
         "secure": settings.isSecure.map(JSONValue.bool),
         "useCookies": .bool(settings.usesCookies),
         "acceptUntrustedCertificates": .bool(settings.acceptsUntrustedCertificates),
@@ -53,10 +44,10 @@ extension JSONValue {
 }
 
 private let settingsGetDescription = """
-  - `server` is the host or the address as the sign-in named it, otherwise the origin of the account's server. `port` and
-    `secure` are missing if the sign-in gave none.
+  - `host` is the host or the address as the sign-in named it, otherwise the origin of the account's server. `port` and
+    `secure` are missing if the sign-in gave none. `trustedPublicKey` and `caFile` belong to the account, and are never here.
   - A sign-in saves them before it sends the password, even if the login fails. The next one replaces them. Settings that
     were edited without the key of the store do not count.
-  - An `accounts.signIn` without `server` and without `account` takes the server from here, and `username`,
-    `useCookies` and `acceptUntrustedCertificates` unless it gives them. With `server` or `account` it takes nothing from here.
+  - An `accounts.signIn` without `server.host` and without `account` takes the server from here, and `username`,
+    `useCookies` and `acceptUntrustedCertificates` unless it gives them. With one of the two it takes nothing from here.
   """

@@ -106,7 +106,7 @@ private enum ProofParams {
   )
 
   private static let others =
-    fields(.checkedCredential, pendingCredential, .flowKind, .deadlineSeconds) + SignInParams.page
+    fields(.checkedCredential, pendingCredential, .flowKind, .deadlineSeconds) + SignInParams.all
     + fields(includeCredential)
   static let all = fields(provider, account) + others
   /// The proofs that need the person.

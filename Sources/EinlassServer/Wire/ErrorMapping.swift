@@ -118,7 +118,7 @@ extension JSONValue {
     case .selectAccount, .replaceAccount: object["parameter"] = "account"
     case .confirmAccount: object["parameter"] = "confirm"
     case .openURL, .deviceCode, .enterVerifier, .enterPassword: break
-    case .trustCertificate: object["parameter"] = "trustedPublicKey"
+    case .trustCertificate: object["parameter"] = "server.trustedPublicKey"
     case .enterPassphrase(let wanted): object["option"] = .string(wanted.option)
     }
     for member in prompt.fitted(for: application).wireMembers(for: application).members {

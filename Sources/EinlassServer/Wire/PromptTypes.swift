@@ -71,7 +71,9 @@ extension Schema {
   static let neededPrompt = Schema.object(
     [
       .required("kind", Schema(Prompt.Kind.self), "The kind of prompt."),
-      .optional("parameter", .identifier, "The parameter that answers it in advance."),
+      .optional(
+        "parameter", .identifier,
+        "The parameter that answers it in advance; server.trustedPublicKey is a member of server."),
       .optional("method", .identifier, "The method that answers it in advance."),
       .optional("option", .identifier, "The option of einlass that answers it in advance."),
     ] + promptFields.map(\.name).filter { !commonNames.contains($0) }.map { .ofPrompt($0) })

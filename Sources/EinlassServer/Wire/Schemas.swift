@@ -294,6 +294,7 @@ let components: [String: Schema] = [
     ]),
   "Prompt": .object(promptFields),
   "PromptForm": PromptForm.schema,
+  "SignInPage": SignInPage.schema, "OwnServer": OwnServer.schema,
   "Error": .any,
   "Problem": .problem, "NextStep": .nextStep,
 ]

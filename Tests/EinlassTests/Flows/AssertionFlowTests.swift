@@ -103,7 +103,7 @@ import Testing
     var request = World.request()
     request.openID.loginHint = "ada"
     let problem = try await problem(script, request)
-    #expect(problem?.reason == .invalidParameter && problem?.path == "/loginHint")
+    #expect(problem?.reason == .invalidParameter && problem?.path == "/page/loginHint")
     #expect(script.requests.isEmpty)
   }
 

@@ -48,23 +48,24 @@ import Testing
     async throws
   {
     let changes: [(String, (inout SignInRequest) -> Void)] = [
-      ("loginHint", { $0.openID.loginHint = "ada" }), ("prompt", { $0.openID.prompt = "login" }),
-      ("maxAgeSeconds", { $0.openID.maxAgeSeconds = 1 }),
-      ("acrValues", { $0.openID.acrValues = "a" }),
-      ("claims", { $0.openID.claims = "{}" }),
-      ("customParameters", { $0.customParameters = [Parameter("audience", "a")] }),
+      ("/page/loginHint", { $0.openID.loginHint = "ada" }),
+      ("/page/prompt", { $0.openID.prompt = "login" }),
+      ("/page/maxAgeSeconds", { $0.openID.maxAgeSeconds = 1 }),
+      ("/page/acrValues", { $0.openID.acrValues = "a" }),
+      ("/page/claims", { $0.openID.claims = "{}" }),
+      ("/customParameters", { $0.customParameters = [Parameter("audience", "a")] }),
     ]
-    for (name, change) in changes {
+    for (path, change) in changes {
       let script = Script([Self.token])
       let engine = try engine(script)
       var request = request()
       change(&request)
       do throws(Problem) {
         _ = try await engine.signIn(request, asking: script.asker([]))
-        Issue.record("\(name) was taken")
+        Issue.record("\(path) was taken")
       } catch {
-        #expect(error.reason == .invalidParameter && error.path == "/\(name)")
-        #expect(error.message.contains(name))
+        #expect(error.reason == .invalidParameter && error.path == path)
+        #expect(error.message.contains(path))
       }
       #expect(script.requests.isEmpty)
     }

@@ -114,7 +114,7 @@ import Testing
     let problem = await #expect(throws: Problem.self) {
       try await Self.signIn(script, Self.request(server))
     }
-    #expect(problem?.reason == reason && problem?.path == "/server")
+    #expect(problem?.reason == reason && problem?.path == "/server/host")
     #expect(script.prompts.isEmpty && script.requests.isEmpty)
   }
 

@@ -131,8 +131,9 @@ import Testing
   }
 
   @Test(arguments: [
-    ("http://127.0.0.1:8080", nil, "/trustedPublicKey"), ("localhost", false, "/trustedPublicKey"),
-    ("https://localhost", false, "/secure"), ("", false, "/server"),
+    ("http://127.0.0.1:8080", nil, "/server/trustedPublicKey"),
+    ("localhost", false, "/server/trustedPublicKey"),
+    ("https://localhost", false, "/server/secure"), ("", false, "/server/host"),
   ])
   func `A named key, or https in the name, is not overruled by plain http`(
     server: String, isSecure: Bool?, path: String

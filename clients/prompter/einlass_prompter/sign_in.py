@@ -73,18 +73,18 @@ class SignIn:
         if self.options.server or self.options.account:
             return self.begin()
         return when_done(self.client.start("settings.get", {"provider": self.options.provider}),
-                         lambda found: self.ask_server(found["settings"]) if "settings" in found else self.begin(),
+                         lambda found: self.ask_server(found["server"]) if "server" in found else self.begin(),
                          self.failed)
 
     def begin(self) -> None:
         self.progress()
         params = {"provider": self.options.provider}
-        for option, parameter in (("flow", "flowKind"), ("account", "account"), ("server", "server")):
+        for option, parameter in (("flow", "flowKind"), ("account", "account")):
             if getattr(self.options, option):
                 params[parameter] = getattr(self.options, option)
         if self.options.server:
-            params.update(self.last if self.last.get("server") == self.options.server else {},
-                          acceptUntrustedCertificates=True)
+            server = self.last if self.last.get("host") == self.options.server else {"host": self.options.server}
+            params["server"] = {**server, "acceptUntrustedCertificates": True}
         self.call = self.client.start("accounts.signIn", params)
         when_done(self.call, self.done, self.failed)
 
@@ -100,7 +100,7 @@ class SignIn:
             say(f"problem: {message}")
             return self.end(CANCELLED)
         steps = steps_of(error)
-        is_about_server = error.data.get("path") == "/server"
+        is_about_server = error.data.get("path") == "/server/host"
         if is_about_server and not self.is_server_named:
             # The message about a text that is no address says all.
             sentences = [message] if error.reason == "invalidParams" else [message, *map(in_words, steps)]
@@ -178,12 +178,12 @@ class SignIn:
                 self.options.server = field.get_text().strip()
                 self.begin()
 
-        self.last = {name: last[name] for name in ("server", "port", "secure", "useCookies") if name in last}
+        self.last = {name: last[name] for name in ("host", "port", "secure", "useCookies") if name in last}
         screen = self.screen("Sign In", "Which server is yours?")
         screen.problem(problem)
         screen.say("Enter its address, such as https://pbx.example.com.", "dim-label")
         field = screen.field("_Server", done=done)
-        field.set_text(text(self.options.server or self.last.get("server", "")))
+        field.set_text(text(self.options.server or self.last.get("host", "")))
         screen.action("C_ontinue", done, "suggested-action")
         self.show(screen)
 

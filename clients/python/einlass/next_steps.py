@@ -23,7 +23,7 @@ def explain(error: EinlassError, options: argparse.Namespace, cancelled: bool = 
     if error.reason == "accessNotGranted" and cancelled:
         return "\n".join([*lines, "   next: No decision was stored. Try again and allow it."])
     command = ""
-    if error.data.get("path") == "/server":  # sign-in has an option for it
+    if error.data.get("path") == "/server/host":  # sign-in has an option for it
         command = command_line(["sign-in", options.provider, "--server", "ADDRESS"], options)
     return "\n".join([*lines, *(f"   next: {in_words(step, command_of(step, options) or command)}" for step in steps_of(error))])
 

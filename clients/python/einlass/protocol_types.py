@@ -239,6 +239,17 @@ class Grant(GrantAlways, total=False):
     applicationTitle: str
 
 
+class OwnServer(TypedDict, total=False):
+    host: str
+    port: int
+    secure: bool
+    username: str
+    useCookies: bool
+    acceptUntrustedCertificates: bool
+    trustedPublicKey: str
+    caFile: str
+
+
 class ProblemAlways(TypedDict):
     code: int
     reason: Literal[
@@ -591,6 +602,14 @@ class Provider(ProviderAlways, total=False):
     scopeNames: Dict[str, List[str]]
 
 
+class SignInPage(TypedDict, total=False):
+    loginHint: str
+    prompt: str
+    maxAgeSeconds: int
+    acrValues: str
+    claims: Dict[str, Any]
+
+
 class UserIdentitiesAlways(TypedDict):
     provider: str
     subject: str
@@ -908,19 +927,8 @@ class AccountsSignInParams(TypedDict, total=False):
     deadlineSeconds: int
     scopes: List[str]
     customParameters: Dict[str, str]
-    loginHint: str
-    prompt: str
-    maxAgeSeconds: int
-    acrValues: str
-    claims: Dict[str, Any]
-    server: str
-    port: int
-    secure: bool
-    username: str
-    useCookies: bool
-    acceptUntrustedCertificates: bool
-    trustedPublicKey: str
-    caFile: str
+    page: SignInPage
+    server: OwnServer
 
 
 class AccountsSignInResultAlways(TypedDict):
@@ -1162,19 +1170,8 @@ class AuthPerformParams(AuthPerformParamsAlways, total=False):
     deadlineSeconds: int
     scopes: List[str]
     customParameters: Dict[str, str]
-    loginHint: str
-    prompt: str
-    maxAgeSeconds: int
-    acrValues: str
-    claims: Dict[str, Any]
-    server: str
-    port: int
-    secure: bool
-    username: str
-    useCookies: bool
-    acceptUntrustedCertificates: bool
-    trustedPublicKey: str
-    caFile: str
+    page: SignInPage
+    server: OwnServer
 
 
 class AuthPerformResultAlways(TypedDict):
@@ -1374,25 +1371,12 @@ class VerifyResult(VerifyResultAlways, total=False):
 SettingsGetParams = ProvidersRemoveParams
 
 
-class SettingsGetResultSettingsAlways(TypedDict):
-    server: str
-    useCookies: bool
-    acceptUntrustedCertificates: bool
-
-
-class SettingsGetResultSettings(SettingsGetResultSettingsAlways, total=False):
-    """The last settings; missing before the first sign-in."""
-    port: int
-    secure: bool
-    username: str
-
-
 class SettingsGetResultAlways(TypedDict):
     provider: str
 
 
 class SettingsGetResult(SettingsGetResultAlways, total=False):
-    settings: SettingsGetResultSettings
+    server: OwnServer
 
 
 class UsersSignInParams(TypedDict, total=False):
@@ -1408,19 +1392,8 @@ class UsersSignInParams(TypedDict, total=False):
     deadlineSeconds: int
     scopes: List[str]
     customParameters: Dict[str, str]
-    loginHint: str
-    prompt: str
-    maxAgeSeconds: int
-    acrValues: str
-    claims: Dict[str, Any]
-    server: str
-    port: int
-    secure: bool
-    username: str
-    useCookies: bool
-    acceptUntrustedCertificates: bool
-    trustedPublicKey: str
-    caFile: str
+    page: SignInPage
+    server: OwnServer
     includeCredential: bool
 
 
@@ -1458,19 +1431,8 @@ class UsersLinkParams(TypedDict, total=False):
     deadlineSeconds: int
     scopes: List[str]
     customParameters: Dict[str, str]
-    loginHint: str
-    prompt: str
-    maxAgeSeconds: int
-    acrValues: str
-    claims: Dict[str, Any]
-    server: str
-    port: int
-    secure: bool
-    username: str
-    useCookies: bool
-    acceptUntrustedCertificates: bool
-    trustedPublicKey: str
-    caFile: str
+    page: SignInPage
+    server: OwnServer
     includeCredential: bool
     email: str
     password: str
@@ -1492,19 +1454,8 @@ class UsersReauthenticateParams(TypedDict, total=False):
     deadlineSeconds: int
     scopes: List[str]
     customParameters: Dict[str, str]
-    loginHint: str
-    prompt: str
-    maxAgeSeconds: int
-    acrValues: str
-    claims: Dict[str, Any]
-    server: str
-    port: int
-    secure: bool
-    username: str
-    useCookies: bool
-    acceptUntrustedCertificates: bool
-    trustedPublicKey: str
-    caFile: str
+    page: SignInPage
+    server: OwnServer
     includeCredential: bool
     password: str
 

@@ -134,9 +134,9 @@ def sign_in(client: Client, options: argparse.Namespace) -> Any:
     if options.permission:
         params["permissions"] = options.permission
     if options.server or options.username:
-        own = {"server": options.server, "username": options.username}
-        params.update((name, value) for name, value in own.items() if value)
-        params["acceptUntrustedCertificates"] = on_terminal()
+        named = {"host": options.server, "username": options.username}
+        params["server"] = {name: value for name, value in named.items() if value}
+        params["server"]["acceptUntrustedCertificates"] = on_terminal()
     if options.flow:
         params["flowKind"] = options.flow
     if options.server or options.username or options.flow or on_terminal() and not options.yes:

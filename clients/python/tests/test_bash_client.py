@@ -86,7 +86,7 @@ def test_the_next_step_names_a_command(tmp_path, step, options, shown):
 
 
 def test_a_server_of_ones_own_is_named_to_einlassctl_which_asks_for_it(tmp_path):
-    check_next(tmp_path, {"path": "/server", "next": [{"label": "Do it"}]}, [], "next: Do it: einlassctl sign-in github")
+    check_next(tmp_path, {"path": "/server/host", "next": [{"label": "Do it"}]}, [], "next: Do it: einlassctl sign-in github")
 
 
 def check_next(tmp_path, members, options, shown):

@@ -130,7 +130,7 @@ def test_the_address_of_an_application_or_of_another_machine(einlass):
 
 def test_a_server_of_ones_own_and_a_passphrase(einlass, tmp_path):
     with einlass.client("editor") as client:
-        server = {"provider": "fcsdk", "server": einlass.addresses["fcsdk"]}
+        server = {"provider": "fcsdk", "server": {"host": einlass.addresses["fcsdk"]}}
         assert client.request("accounts.signIn", server)["created"]
         assert client.request("accounts.export", {"path": str(tmp_path / "accounts")})["accounts"] == 1
     assert [prompt["kind"] for prompt in einlass.person.asked] == ["enterPassword", "enterPassphrase"]

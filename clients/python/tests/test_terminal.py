@@ -342,7 +342,7 @@ def test_a_command_of_einlassctl_names_the_store_in_use(options, shown):
 
 
 def test_the_next_step_for_the_parameter_server_is_its_option():
-    data = {"reason": "invalidParams", "retryable": False, "provider": "fcsdk", "path": "/server",
+    data = {"reason": "invalidParams", "retryable": False, "provider": "fcsdk", "path": "/server/host",
             "next": [{"label": "Name a server of your own"}]}
     problem = EinlassError(-32602, "invalidParams", data, "The server is not named.")
     shown = explain(problem, terminal.parse(["sign-in", "fcsdk"]))

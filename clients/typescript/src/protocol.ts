@@ -190,7 +190,7 @@ export interface NeededPrompt {
     | "enterPassphrase"
     | "enterPassword"
     | "trustCertificate";
-  /** The parameter that answers it in advance. */
+  /** The parameter that answers it in advance; server.trustedPublicKey is a member of server. */
   parameter?: string;
   /** The method that answers it in advance. */
   method?: string;
@@ -418,6 +418,28 @@ export interface Grant {
   applicationTitle?: string;
   /** The time of the decision. */
   changedAt: number;
+}
+
+export interface OwnServer {
+  /** The host name or the address; without it and without account, a sign-in takes the server of settings.get. */
+  host?: string;
+  /** With host: the port; the provider's usual one when missing. */
+  port?: number;
+  /** With host: whether to use https; false sends the password by plain http, readable on the way. */
+  secure?: boolean;
+  /** The user name; the person enters it when missing. */
+  username?: string;
+  /** Whether to keep the cookies of the session, if the provider leaves it open. */
+  useCookies?: boolean;
+  /** true asks the person about a certificate that is not trusted, by trustCertificate. */
+  acceptUntrustedCertificates?: boolean;
+  /**
+   * The public key to accept without a question, sha256// and the SHA-256 digest of the SubjectPublicKeyInfo in
+   * base64; refused for plain http.
+   */
+  trustedPublicKey?: string;
+  /** The absolute path of a PEM file with the authorities of this server; takes the place of an accepted key. */
+  caFile?: string;
 }
 
 export interface Problem {
@@ -997,6 +1019,19 @@ export interface Provider {
   setup: ProviderSetup;
 }
 
+export interface SignInPage {
+  /** The expected person: an address or a name. */
+  loginHint?: string;
+  /** login, consent, select_account or none, as in OpenID Connect. */
+  prompt?: string;
+  /** The largest age of the person's sign-in at the provider. */
+  maxAgeSeconds?: number;
+  /** Requested authentication context classes (acr), preferred first. */
+  acrValues?: string;
+  /** The wanted claims (OpenID Connect Core 1.0, section 5.5). */
+  claims?: Record<string, unknown>;
+}
+
 export interface UserIdentities {
   /** The provider's id, or password. */
   provider: string;
@@ -1453,41 +1488,10 @@ export interface AccountsSignInParams {
   scopes?: string[];
   /** Further parameters for the provider's page or the request for a device code, passed on unchanged. */
   customParameters?: Record<string, string>;
-  /** The expected person: an address or a name. */
-  loginHint?: string;
-  /** login, consent, select_account or none, as in OpenID Connect. */
-  prompt?: string;
-  /** The largest age of the person's sign-in at the provider. */
-  maxAgeSeconds?: number;
-  /** Requested authentication context classes (acr), preferred first. */
-  acrValues?: string;
-  /** The wanted claims (OpenID Connect Core 1.0, section 5.5). */
-  claims?: Record<string, unknown>;
-  /**
-   * For passwordSession: the person's own server, as a host name or an address; without it and without account,
-   * that of settings.get.
-   */
-  server?: string;
-  /** With server: its port; the provider's usual one when missing. */
-  port?: number;
-  /** With server: whether to use https; false sends the password by plain http, readable on the way. */
-  secure?: boolean;
-  /** For passwordSession: the user name; the person enters it when missing. */
-  username?: string;
-  /** For passwordSession: keeps the cookies of the session, if the provider leaves it open. */
-  useCookies?: boolean;
-  /** For passwordSession: true asks the person about a certificate that is not trusted, by trustCertificate. */
-  acceptUntrustedCertificates?: boolean;
-  /**
-   * For passwordSession: the public key to accept without a question, sha256// and the SHA-256 digest of the
-   * SubjectPublicKeyInfo in base64; refused for plain http.
-   */
-  trustedPublicKey?: string;
-  /**
-   * For passwordSession: the absolute path of a PEM file with the authorities of this server; takes the place of
-   * an accepted key.
-   */
-  caFile?: string;
+  /** The request to the provider's page, in the words of OpenID Connect. */
+  page?: SignInPage;
+  /** For passwordSession: the person's own server. */
+  server?: OwnServer;
 }
 
 export interface AccountsSignInResult {
@@ -1790,41 +1794,10 @@ export interface AuthPerformParams {
   scopes?: string[];
   /** Further parameters for the provider's page or the request for a device code, passed on unchanged. */
   customParameters?: Record<string, string>;
-  /** The expected person: an address or a name. */
-  loginHint?: string;
-  /** login, consent, select_account or none, as in OpenID Connect. */
-  prompt?: string;
-  /** The largest age of the person's sign-in at the provider. */
-  maxAgeSeconds?: number;
-  /** Requested authentication context classes (acr), preferred first. */
-  acrValues?: string;
-  /** The wanted claims (OpenID Connect Core 1.0, section 5.5). */
-  claims?: Record<string, unknown>;
-  /**
-   * For passwordSession: the person's own server, as a host name or an address; without it and without account,
-   * that of settings.get.
-   */
-  server?: string;
-  /** With server: its port; the provider's usual one when missing. */
-  port?: number;
-  /** With server: whether to use https; false sends the password by plain http, readable on the way. */
-  secure?: boolean;
-  /** For passwordSession: the user name; the person enters it when missing. */
-  username?: string;
-  /** For passwordSession: keeps the cookies of the session, if the provider leaves it open. */
-  useCookies?: boolean;
-  /** For passwordSession: true asks the person about a certificate that is not trusted, by trustCertificate. */
-  acceptUntrustedCertificates?: boolean;
-  /**
-   * For passwordSession: the public key to accept without a question, sha256// and the SHA-256 digest of the
-   * SubjectPublicKeyInfo in base64; refused for plain http.
-   */
-  trustedPublicKey?: string;
-  /**
-   * For passwordSession: the absolute path of a PEM file with the authorities of this server; takes the place of
-   * an accepted key.
-   */
-  caFile?: string;
+  /** The request to the provider's page, in the words of OpenID Connect. */
+  page?: SignInPage;
+  /** For passwordSession: the person's own server. */
+  server?: OwnServer;
 }
 
 export interface AuthPerformResult {
@@ -2084,27 +2057,11 @@ export interface VerifyResult {
 
 export type SettingsGetParams = ProvidersRemoveParams;
 
-/** The last settings; missing before the first sign-in. */
-export interface SettingsGetResultSettings {
-  /** The host name or the address. */
-  server: string;
-  /** The port, if the sign-in gave one. */
-  port?: number;
-  /** Whether to use https, if the sign-in gave it. */
-  secure?: boolean;
-  /** Whether the cookies are kept. */
-  useCookies: boolean;
-  /** Whether the person is asked about an untrusted certificate. */
-  acceptUntrustedCertificates: boolean;
-  /** The user name. */
-  username?: string;
-}
-
 export interface SettingsGetResult {
   /** The provider's id. */
   provider: string;
-  /** The last settings; missing before the first sign-in. */
-  settings?: SettingsGetResultSettings;
+  /** The last settings, as a sign-in takes them; missing before the first sign-in. */
+  server?: OwnServer;
 }
 
 /** Signs a user in, and makes the user if there is none. */
@@ -2134,41 +2091,10 @@ export interface UsersSignInParams {
   scopes?: string[];
   /** Further parameters for the provider's page or the request for a device code, passed on unchanged. */
   customParameters?: Record<string, string>;
-  /** The expected person: an address or a name. */
-  loginHint?: string;
-  /** login, consent, select_account or none, as in OpenID Connect. */
-  prompt?: string;
-  /** The largest age of the person's sign-in at the provider. */
-  maxAgeSeconds?: number;
-  /** Requested authentication context classes (acr), preferred first. */
-  acrValues?: string;
-  /** The wanted claims (OpenID Connect Core 1.0, section 5.5). */
-  claims?: Record<string, unknown>;
-  /**
-   * For passwordSession: the person's own server, as a host name or an address; without it and without account,
-   * that of settings.get.
-   */
-  server?: string;
-  /** With server: its port; the provider's usual one when missing. */
-  port?: number;
-  /** With server: whether to use https; false sends the password by plain http, readable on the way. */
-  secure?: boolean;
-  /** For passwordSession: the user name; the person enters it when missing. */
-  username?: string;
-  /** For passwordSession: keeps the cookies of the session, if the provider leaves it open. */
-  useCookies?: boolean;
-  /** For passwordSession: true asks the person about a certificate that is not trusted, by trustCertificate. */
-  acceptUntrustedCertificates?: boolean;
-  /**
-   * For passwordSession: the public key to accept without a question, sha256// and the SHA-256 digest of the
-   * SubjectPublicKeyInfo in base64; refused for plain http.
-   */
-  trustedPublicKey?: string;
-  /**
-   * For passwordSession: the absolute path of a PEM file with the authorities of this server; takes the place of
-   * an accepted key.
-   */
-  caFile?: string;
+  /** The request to the provider's page, in the words of OpenID Connect. */
+  page?: SignInPage;
+  /** For passwordSession: the person's own server. */
+  server?: OwnServer;
   /**
    * With an account or a sign-in: true adds the application's credential of the account to the result; needs
    * granted access, and is in the audit trail.
@@ -2229,41 +2155,10 @@ export interface UsersLinkParams {
   scopes?: string[];
   /** Further parameters for the provider's page or the request for a device code, passed on unchanged. */
   customParameters?: Record<string, string>;
-  /** The expected person: an address or a name. */
-  loginHint?: string;
-  /** login, consent, select_account or none, as in OpenID Connect. */
-  prompt?: string;
-  /** The largest age of the person's sign-in at the provider. */
-  maxAgeSeconds?: number;
-  /** Requested authentication context classes (acr), preferred first. */
-  acrValues?: string;
-  /** The wanted claims (OpenID Connect Core 1.0, section 5.5). */
-  claims?: Record<string, unknown>;
-  /**
-   * For passwordSession: the person's own server, as a host name or an address; without it and without account,
-   * that of settings.get.
-   */
-  server?: string;
-  /** With server: its port; the provider's usual one when missing. */
-  port?: number;
-  /** With server: whether to use https; false sends the password by plain http, readable on the way. */
-  secure?: boolean;
-  /** For passwordSession: the user name; the person enters it when missing. */
-  username?: string;
-  /** For passwordSession: keeps the cookies of the session, if the provider leaves it open. */
-  useCookies?: boolean;
-  /** For passwordSession: true asks the person about a certificate that is not trusted, by trustCertificate. */
-  acceptUntrustedCertificates?: boolean;
-  /**
-   * For passwordSession: the public key to accept without a question, sha256// and the SHA-256 digest of the
-   * SubjectPublicKeyInfo in base64; refused for plain http.
-   */
-  trustedPublicKey?: string;
-  /**
-   * For passwordSession: the absolute path of a PEM file with the authorities of this server; takes the place of
-   * an accepted key.
-   */
-  caFile?: string;
+  /** The request to the provider's page, in the words of OpenID Connect. */
+  page?: SignInPage;
+  /** For passwordSession: the person's own server. */
+  server?: OwnServer;
   /**
    * With an account or a sign-in: true adds the application's credential of the account to the result; needs
    * granted access, and is in the audit trail.
@@ -2304,41 +2199,10 @@ export interface UsersReauthenticateParams {
   scopes?: string[];
   /** Further parameters for the provider's page or the request for a device code, passed on unchanged. */
   customParameters?: Record<string, string>;
-  /** The expected person: an address or a name. */
-  loginHint?: string;
-  /** login, consent, select_account or none, as in OpenID Connect. */
-  prompt?: string;
-  /** The largest age of the person's sign-in at the provider. */
-  maxAgeSeconds?: number;
-  /** Requested authentication context classes (acr), preferred first. */
-  acrValues?: string;
-  /** The wanted claims (OpenID Connect Core 1.0, section 5.5). */
-  claims?: Record<string, unknown>;
-  /**
-   * For passwordSession: the person's own server, as a host name or an address; without it and without account,
-   * that of settings.get.
-   */
-  server?: string;
-  /** With server: its port; the provider's usual one when missing. */
-  port?: number;
-  /** With server: whether to use https; false sends the password by plain http, readable on the way. */
-  secure?: boolean;
-  /** For passwordSession: the user name; the person enters it when missing. */
-  username?: string;
-  /** For passwordSession: keeps the cookies of the session, if the provider leaves it open. */
-  useCookies?: boolean;
-  /** For passwordSession: true asks the person about a certificate that is not trusted, by trustCertificate. */
-  acceptUntrustedCertificates?: boolean;
-  /**
-   * For passwordSession: the public key to accept without a question, sha256// and the SHA-256 digest of the
-   * SubjectPublicKeyInfo in base64; refused for plain http.
-   */
-  trustedPublicKey?: string;
-  /**
-   * For passwordSession: the absolute path of a PEM file with the authorities of this server; takes the place of
-   * an accepted key.
-   */
-  caFile?: string;
+  /** The request to the provider's page, in the words of OpenID Connect. */
+  page?: SignInPage;
+  /** For passwordSession: the person's own server. */
+  server?: OwnServer;
   /**
    * With an account or a sign-in: true adds the application's credential of the account to the result; needs
    * granted access, and is in the audit trail.

@@ -14,15 +14,16 @@ return function(params, application, done)
     end, providers or {})[1]
     -- The sign-in itself reports a provider that is not there.
     if not found or not vim.tbl_contains(found.flowKinds, "passwordSession") then return done(params) end
-    params = vim.tbl_extend("force", params, { acceptUntrustedCertificates = true })
+    local server = { acceptUntrustedCertificates = true }
+    params = vim.tbl_extend("force", params, { server = server })
     if params.account then return done(params) end
     einlass.request("settings.get", { provider = found.id }, function(answer)
-      local last = answer and answer.settings or {}
-      vim.ui.input({ prompt = ("Server of %s: "):format(clean(found.name)), default = last.server }, function(reply)
-        params.server = vim.trim(reply or "")
-        if params.server == "" then return end
-        if params.server == last.server then
-          params.port, params.secure, params.useCookies = last.port, last.secure, last.useCookies
+      local last = answer and answer.server or {}
+      vim.ui.input({ prompt = ("Server of %s: "):format(clean(found.name)), default = last.host }, function(reply)
+        server.host = vim.trim(reply or "")
+        if server.host == "" then return end
+        if server.host == last.host then
+          server.port, server.secure, server.useCookies = last.port, last.secure, last.useCookies
         end
         done(params)
       end)
