@@ -10,6 +10,7 @@
 
 `matching.py` says what `…` matches. Commands of `COVERED` are not run here, because another step of Tests/run runs them.
 """
+import json
 import re
 import shutil
 import subprocess
@@ -133,8 +134,8 @@ def test_another_step_runs_what_is_covered(step):
     assert re.search(rf'\bstep "{re.escape(step)}"', run)
 
 
-GENERATED = ["protocol/openrpc.json", "protocol/methods.md", "clients/python/einlass/protocol_types.py",
-             "clients/typescript/src/protocol.ts"]
+GENERATED = ["protocol/openrpc.json", "protocol/errors.json", "protocol/methods.md",
+             "clients/python/einlass/protocol_types.py", "clients/typescript/src/protocol.ts"]
 
 
 def generate(root, *arguments):
@@ -164,6 +165,22 @@ def test_another_transcript_is_another_example(tmp_path):
     transcript = tmp_path / "protocol/transcripts/accounts.update/display-name.jsonl"
     transcript.write_text(transcript.read_text().replace("Countess", "Countess of Lovelace"))
     assert "protocol/methods.md differs" in generate(tmp_path, "--check").stdout
+
+
+def test_a_new_reason_of_the_document_is_an_entry_of_errors_json(tmp_path):
+    for path in GENERATED:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(PROJECT / "protocol", tmp_path / "protocol", ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
+    path = tmp_path / "protocol/openrpc.json"
+    document = json.loads(path.read_text())
+    step = [{"label": "Do it"}]
+    document["components"]["errors"]["aTrial"] = {"code": 1099, "message": "A trial.", "data": {"reason": "aTrial", "next": step}}
+    path.write_text(json.dumps(document))
+    assert generate(tmp_path).returncode == 0
+    listed = json.loads((tmp_path / "protocol/errors.json").read_text())["errors"]
+    assert listed[-1] == {"code": 1099, "reason": "aTrial", "summary": "A trial.", "retryable": False, "next": step}
+    assert [{**entry, "next": []} for entry in listed[:-1]] == [
+        {**entry, "next": []} for entry in json.loads((PROJECT / "protocol/errors.json").read_text())["errors"]]
 
 
 @pytest.mark.parametrize("page, most", [("README.md", 7000), ("GUIDE.md", 5500), ("START.md", 900)])
