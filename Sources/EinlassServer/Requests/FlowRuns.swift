@@ -129,9 +129,6 @@ extension Server {
   /// Whether an account may answer a prompt. With `more`, any account of the provider may.
   private func offers(_ id: Account.ID, by prompt: Prompt, at provider: String) -> Bool {
     switch prompt {
-    case .grantAccess, .openURL, .deviceCode, .enterVerifier, .enterPassphrase, .enterPassword,
-      .trustCertificate:
-      return false
     case .confirmAccount(let account): return account.id == id
     case .selectAccount(let accounts, let more), .replaceAccount(let accounts, let more):
       if accounts.contains(where: { $0.id == id }) { return true }
@@ -142,6 +139,7 @@ extension Server {
         // If the store cannot be read now, the flow detects an invalid account later.
         return error.reason != .unknownAccount
       }
+    default: return false
     }
   }
 }

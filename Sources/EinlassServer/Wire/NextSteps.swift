@@ -4,8 +4,9 @@ internal import EinlassRPC
 
 /// A next step of `error.data.next`: a label, and where it helps a request, a page or a command.
 ///
-/// All words of next steps are in this file and in `NextStepWords.swift`; those for errors of JSON-RPC
-/// itself are in `RPCError.Standard.nextStep`.
+/// All words of next steps are in this file and in `NextStepWords.swift`; those that answer a prompt
+/// in advance are in `PromptTypes.swift`, those for errors of JSON-RPC itself in
+/// `RPCError.Standard.nextStep`.
 struct NextStep {
   var label: String
   var method: String?
@@ -341,7 +342,8 @@ extension NextStep {
 }
 
 extension Problem.Hint {
-  fileprivate var label: String {
+  /// The words of the step.
+  var label: String {
     switch method {
     case "access.reset": "Forget the earlier answer, to be asked again"
     case "access.set": "Allow the access"
@@ -371,29 +373,13 @@ extension Problem.Hint {
 }
 
 extension Problem {
-  private func granting(for application: String) -> NextStep {
+  /// The step that allows the application the access.
+  func granting(for application: String) -> NextStep {
     NextStep(
       Hint("access.set").label, "access.set",
       JSONObject(present: [
         "application": application.isEmpty ? nil : .string(application),
         "provider": provider.map(JSONValue.string), "state": "granted",
       ]))
-  }
-
-  /// Returns how to answer a prompt in advance; `nil` if that is not possible, or is the hint.
-  private func inAdvance(_ prompt: Prompt, for application: String) -> NextStep? {
-    switch prompt {
-    case .grantAccess:
-      hint?.method == "access.set" ? nil : granting(for: application)
-    case .selectAccount, .replaceAccount:
-      NextStep(Hint("accounts.list").label, "accounts.list", named(.provider))
-    case .confirmAccount:
-      NextStep(
-        "Confirm the account in advance", "auth.perform",
-        JSONObject(present: ["provider": provider.map(JSONValue.string), "confirm": true]))
-    case .trustCertificate: NextStep("Name the public key to trust, with trustedPublicKey")
-    case .enterPassphrase(let wanted): NextStep("Pass the passphrase with \(wanted.option)")
-    case .openURL, .deviceCode, .enterVerifier, .enterPassword: nil
-    }
   }
 }

@@ -1,5 +1,8 @@
 internal import Einlass
+internal import EinlassJSON
 internal import EinlassRPC
+
+// All that the wire says of a prompt beside its words, which are in `PromptForms.swift`.
 
 /// The members of a prompt in `prompt.opened` and `prompt.list`.
 let promptFields: [Field] = [
@@ -126,6 +129,106 @@ extension Prompt.Kind {
       (
         ["server", "host", "port", "publicKey", "certificateEndsAt"], ["fault", "formerPublicKey"]
       )
+    }
+  }
+}
+
+extension Prompt {
+  /// Returns the members of `prompt.opened` that depend on the kind.
+  func wireMembers(for application: String) -> JSONObject {
+    switch self {
+    case .grantAccess(let permissions, let audience, let added, let includes):
+      JSONObject(present: [
+        "permissions": JSONValue(permissions),
+        "audience": audience.map { .string($0.rawValue) },
+        "added": JSONValue(added),
+        "includes": includes.isEmpty ? nil : JSONValue(includes.map(\.rawValue)),
+      ])
+    case .selectAccount(let accounts, let more), .replaceAccount(let accounts, let more):
+      JSONObject(present: [
+        "accounts": .array(accounts.map { JSONValue($0, for: application) }),
+        "more": more ? true : nil,
+      ])
+    case .confirmAccount(let account):
+      ["accounts": [JSONValue(account, for: application)]]
+    case .openURL(let address, let returningTo):
+      JSONObject(present: [
+        "url": .string(address.text), "host": .string(address.host),
+        "returningTo": returningTo.map(JSONValue.string),
+      ])
+    case .deviceCode(let page, let wholePage, let userCode, let expiresAt):
+      JSONObject(present: [
+        "verificationUri": .string(page.text), "host": .string(page.host),
+        "verificationUriComplete": wholePage.map { .string($0.text) },
+        "userCode": .string(userCode), "expiresAt": JSONValue(expiresAt),
+      ])
+    case .enterVerifier(let verifier, let isAgain, let returningTo):
+      JSONObject(present: [
+        "expects": .string(verifier.rawValue), "again": isAgain ? true : nil,
+        "returningTo": returningTo.map(JSONValue.string),
+      ])
+    case .enterPassphrase(let wanted):
+      JSONObject(present: [
+        "purpose": .string(wanted.purpose.rawValue), "path": wanted.path.map(JSONValue.string),
+        "new": wanted.isNew ? true : nil, "again": wanted.isAgain ? true : nil,
+      ])
+    case .enterPassword(let login):
+      JSONObject(present: [
+        "server": .string(login.server), "host": .string(login.host),
+        "username": login.username.map(JSONValue.string), "again": login.isAgain ? true : nil,
+        "mayRemember": login.mayRemember ? true : nil,
+        "secure": login.isSafe ? nil : false,
+      ])
+    case .trustCertificate(let trust):
+      JSONObject(present: [
+        "server": .string(trust.server), "host": .string(trust.host),
+        "port": JSONValue(Int64(trust.port)), "publicKey": .string(trust.certificate.publicKey),
+        "fault": trust.certificate.fault.map { .string($0.rawValue) },
+        "certificateEndsAt": JSONValue(trust.certificate.endsAt),
+        "formerPublicKey": trust.formerPublicKey.map(JSONValue.string),
+      ])
+    }
+  }
+}
+
+extension JSONValue {
+  /// Makes a needed prompt that could not be shown, with the parameter, method or option that
+  /// replaces it.
+  init(needed prompt: Prompt, for application: String) {
+    var object = JSONObject()
+    object["kind"] = .string(prompt.kind.rawValue)
+    switch prompt {
+    case .grantAccess: object["method"] = "access.set"
+    case .selectAccount, .replaceAccount: object["parameter"] = "account"
+    case .confirmAccount: object["parameter"] = "confirm"
+    case .openURL, .deviceCode, .enterVerifier, .enterPassword: break
+    case .trustCertificate: object["parameter"] = "server.trustedPublicKey"
+    case .enterPassphrase(let wanted): object["option"] = .string(wanted.option)
+    }
+    for member in prompt.fitted(for: application).wireMembers(for: application).members {
+      object[member.name] = member.value
+    }
+    self = .object(object)
+  }
+}
+
+extension Problem {
+  /// Returns how to answer a prompt in advance; `nil` if that is not possible, or is the hint.
+  func inAdvance(_ prompt: Prompt, for application: String) -> NextStep? {
+    let provider = self.provider.map(JSONValue.string)
+    return switch prompt {
+    case .grantAccess:
+      hint?.method == "access.set" ? nil : granting(for: application)
+    case .selectAccount, .replaceAccount:
+      NextStep(
+        Hint("accounts.list").label, "accounts.list", JSONObject(present: ["provider": provider]))
+    case .confirmAccount:
+      NextStep(
+        "Confirm the account in advance", "auth.perform",
+        JSONObject(present: ["provider": provider, "confirm": true]))
+    case .trustCertificate: NextStep("Name the public key to trust, with trustedPublicKey")
+    case .enterPassphrase(let wanted): NextStep("Pass the passphrase with \(wanted.option)")
+    case .openURL, .deviceCode, .enterVerifier, .enterPassword: nil
     }
   }
 }

@@ -1,7 +1,7 @@
 internal import Einlass
 internal import EinlassJSON
 
-// The only conversions between domain types and the wire.
+// The conversions between domain types and the wire; those of prompts are in `PromptTypes.swift`.
 
 extension Account {
   /// The provider's last answer, with a word for a refresh that it has refused.
@@ -151,64 +151,6 @@ extension JSONValue {
         "email": identity.email.map(JSONValue.string),
         "avatar": identity.avatar.map(JSONValue.string),
       ]))
-  }
-}
-
-extension Prompt {
-  /// Returns the members of `prompt.opened` that depend on the kind.
-  func wireMembers(for application: String) -> JSONObject {
-    switch self {
-    case .grantAccess(let permissions, let audience, let added, let includes):
-      JSONObject(present: [
-        "permissions": JSONValue(permissions),
-        "audience": audience.map { .string($0.rawValue) },
-        "added": JSONValue(added),
-        "includes": includes.isEmpty ? nil : JSONValue(includes.map(\.rawValue)),
-      ])
-    case .selectAccount(let accounts, let more), .replaceAccount(let accounts, let more):
-      JSONObject(present: [
-        "accounts": .array(accounts.map { JSONValue($0, for: application) }),
-        "more": more ? true : nil,
-      ])
-    case .confirmAccount(let account):
-      ["accounts": [JSONValue(account, for: application)]]
-    case .openURL(let address, let returningTo):
-      JSONObject(present: [
-        "url": .string(address.text), "host": .string(address.host),
-        "returningTo": returningTo.map(JSONValue.string),
-      ])
-    case .deviceCode(let page, let wholePage, let userCode, let expiresAt):
-      JSONObject(present: [
-        "verificationUri": .string(page.text), "host": .string(page.host),
-        "verificationUriComplete": wholePage.map { .string($0.text) },
-        "userCode": .string(userCode), "expiresAt": JSONValue(expiresAt),
-      ])
-    case .enterVerifier(let verifier, let isAgain, let returningTo):
-      JSONObject(present: [
-        "expects": .string(verifier.rawValue), "again": isAgain ? true : nil,
-        "returningTo": returningTo.map(JSONValue.string),
-      ])
-    case .enterPassphrase(let wanted):
-      JSONObject(present: [
-        "purpose": .string(wanted.purpose.rawValue), "path": wanted.path.map(JSONValue.string),
-        "new": wanted.isNew ? true : nil, "again": wanted.isAgain ? true : nil,
-      ])
-    case .enterPassword(let login):
-      JSONObject(present: [
-        "server": .string(login.server), "host": .string(login.host),
-        "username": login.username.map(JSONValue.string), "again": login.isAgain ? true : nil,
-        "mayRemember": login.mayRemember ? true : nil,
-        "secure": login.isSafe ? nil : false,
-      ])
-    case .trustCertificate(let trust):
-      JSONObject(present: [
-        "server": .string(trust.server), "host": .string(trust.host),
-        "port": JSONValue(Int64(trust.port)), "publicKey": .string(trust.certificate.publicKey),
-        "fault": trust.certificate.fault.map { .string($0.rawValue) },
-        "certificateEndsAt": JSONValue(trust.certificate.endsAt),
-        "formerPublicKey": trust.formerPublicKey.map(JSONValue.string),
-      ])
-    }
   }
 }
 
