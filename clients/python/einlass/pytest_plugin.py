@@ -29,9 +29,8 @@ import pytest
 
 from .client import Answer, Client, EinlassError, PromptFunction
 from .find import find_einlass
+from .wire import KINDS
 
-KINDS = ("grantAccess", "selectAccount", "confirmAccount", "replaceAccount", "openURL", "deviceCode", "enterVerifier",
-         "enterPassphrase", "enterPassword", "trustCertificate")
 PATIENCE = 30  # seconds
 
 

@@ -8,9 +8,7 @@ from .browser import open_page
 from .client import Answer, PromptFunction
 from .keyboard import Closed, Keyboard
 from .text import clean, columns, qr_code, say
-
-KINDS = ("grantAccess", "selectAccount", "confirmAccount", "replaceAccount", "openURL", "deviceCode", "enterVerifier",
-         "enterPassphrase", "enterPassword", "trustCertificate")
+from .wire import KINDS
 
 
 class Questions:
