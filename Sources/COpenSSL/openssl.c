@@ -20,6 +20,7 @@ static int is_short_of_descriptors(void) {
   return descriptor < 0;
 }
 
+// Opened at the first secret, because its 4 000 relocations were a quarter of a start.
 static void open_library(void) {
   // A fixed name, so that no external input reaches dlopen.
   void *library = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL);

@@ -69,7 +69,8 @@ public final class AccountStore: Sendable {
     /// throwing `accountExists`.
     public var replacesExisting: Bool
     /// Whether to give the credentials to the stored account of the same person, if that is signed
-    /// out, instead of throwing `accountExists`.
+    /// out, instead of throwing `accountExists`: such an account holds nothing but settings, so
+    /// nothing is lost.
     public var restoresSignedOut: Bool
     /// Whether the provider has room for one account only.
     public var isOnlyOne: Bool

@@ -1,6 +1,7 @@
 internal import EinlassJSON
 
-/// The knowledge about servers that a process keeps until it ends. Holds no secrets.
+/// The knowledge about servers that a process keeps until it ends, because the store is for lasting
+/// data. Holds no secrets.
 public struct ServerMemory: Sendable {
   /// Key sets by address.
   public var keySets: Notebook<KeptKeySet>

@@ -3,7 +3,8 @@ internal import EinlassRPC
 package import EinlassSystem
 
 /// The JSON-RPC connection to einlass: a child process, or for a prompter the parent process. Sends
-/// one request at a time and handles notifications while it waits for the answer.
+/// one request at a time and handles notifications while it waits for the answer, because a person
+/// at a terminal does one thing at a time.
 package final class Conversation {
   /// The event that ended a wait.
   package enum Event {

@@ -175,6 +175,8 @@ extension JSONValue {
 
 // MARK: - Putting together
 
+// There is no `ExpressibleByNilLiteral`, because `condition ? value : nil` would silently mean
+// null, and a missing value and null are different.
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral,
   ExpressibleByIntegerLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {

@@ -57,7 +57,8 @@ struct CurlReport {
   }
 }
 
-/// A received TLS alert, by its number. RFC 8446 section 6.
+/// A received TLS alert, by its number. RFC 8446 section 6. It is read from libcurl's text, because
+/// libcurl reports an alert as a failure to connect, to send or to receive.
 struct TLSAlert: Equatable {
   static let badCertificate = TLSAlert(number: 42)
   static let certificateExpired = TLSAlert(number: 45)

@@ -111,7 +111,8 @@ final class AddedProviders: Sendable {
   /// new. Throws `invalidParameter` for an id or alias of the catalogue itself.
   ///
   /// - Parameter isNamed: Whether the caller chose the id. An id that was derived is changed if
-  ///   another issuer has it, in this process or in another one.
+  ///   another issuer has it, in this process or in another one, because `a_b` and `a-b` look alike
+  ///   in an id.
   func add(
     _ descriptor: JSONValue, isNamed: Bool
   ) throws(Problem) -> (id: String, isNew: Bool) {

@@ -3,7 +3,8 @@ internal import EinlassSystem
 
 /// The pauses before an account's provider is asked again after a failed renewal. A pause doubles
 /// with each failure and is at least as long as the provider asked for. Its length is partly
-/// random, so that processes do not retry at the same moment.
+/// random, so that processes do not retry at the same moment. Each process has its own, because a
+/// pause in the store would cost a durable write.
 final class RetryPauses: Sendable {
   /// The longest pause, unless the provider asks for a longer one.
   private static let limitSeconds: Int64 = 60

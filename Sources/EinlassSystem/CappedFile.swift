@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// A private file of lines at a path of the user's choice. Its older half is dropped when it
-/// reaches its limit.
+/// reaches its limit, in place, because the file may lie in a folder of the person's.
 ///
 /// Several processes may append. A line written while another process shortens the file may be
 /// lost.

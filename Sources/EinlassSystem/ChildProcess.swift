@@ -3,6 +3,9 @@ internal import Glibc
 
 /// A child process, with pipes to its standard input and from its standard output. It inherits
 /// standard error. Used by one thread at a time.
+///
+/// `posix_spawn` runs in C with default signals and only the named descriptors, because neither may
+/// leak to another program. A child is reaped once, and later calls return the same status.
 public final class ChildProcess {
   /// The process id, valid until the child is reaped.
   public let id: Int32

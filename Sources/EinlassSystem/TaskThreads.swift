@@ -27,6 +27,10 @@ public final class TaskThreads: TaskExecutor {
 
   /// Limits the number of threads. Their name has at most 15 bytes. `start` must precede the first
   /// job.
+  ///
+  /// The limit cannot deadlock: a job blocks only for a lock whose holder in this process is a
+  /// running job, because no such lock is held across an `await`, and a wait for another process
+  /// has a deadline.
   public init(name: String, limit: Int = 24) {
     self.name = name
     self.limit = limit

@@ -189,6 +189,10 @@ def test_a_page_stays_short(page, most):
     assert len((PROJECT / page).read_text().split()) <= most
 
 
+def test_the_page_of_decisions_has_fifty_at_most():
+    assert len(re.findall(r"^### ", (PROJECT / "Sources/DECISIONS.md").read_text(), re.MULTILINE)) <= 50
+
+
 @pytest.mark.parametrize("page", [page for page in [*PAGES, "protocol/methods.md", "clients/CONTAINERS.md", "clients/KEYS.md", "clients/POSTGRESQL.md",
                                                     "clients/RECIPES.md"] if (PROJECT / page).exists()])
 def test_links_between_the_pages_lead_to_a_heading(page):

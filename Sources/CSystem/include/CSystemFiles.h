@@ -8,7 +8,8 @@
 /// entry.
 int csystem_set_dumpable(int is_dumpable);
 
-/// prctl(PR_SET_NO_NEW_PRIVS): started programs gain no privileges.
+/// prctl(PR_SET_NO_NEW_PRIVS): started programs gain no privileges. einlass alone calls it, because einlassctl opens
+/// browsers, and the sandbox of a browser may be set-uid.
 int csystem_forbid_new_privileges(void);
 
 /// prctl(PR_GET_DUMPABLE): returns 1 if dumpable.

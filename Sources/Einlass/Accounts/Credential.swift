@@ -1,5 +1,7 @@
 public import EinlassJSON
 
+// Exported, because nearly every value of the domain has one, and a program that uses the library
+// then needs no second import.
 @_exported public import class EinlassCrypto.Secret
 
 /// The secret material of an account, stored or just issued.

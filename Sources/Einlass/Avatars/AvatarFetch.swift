@@ -1,6 +1,7 @@
 extension Einlass {
   /// Returns the picture of an account, fetched anew once a day; `nil` for an account without one. If
-  /// it cannot be fetched anew, the former one is returned.
+  /// it cannot be fetched anew, the former one is returned. A front end does not fetch it itself,
+  /// because on some providers any person chooses the address, and it may be in the own network.
   ///
   /// Throws `unknownAccount`, `accessNotGranted` without a grant, `unsafeURL` for an address that is
   /// not public, `networkFailure`, `providerFailure` for an answer that is no picture, and the errors

@@ -2,7 +2,9 @@
 ///
 ///     {"parameter": "locale", "separator": "_"}
 ///
-/// `separator` stands between the parts of the language tag; without it, `-` as in RFC 5646.
+/// `separator` stands between the parts of the language tag; without it, `-` as in RFC 5646. A
+/// custom parameter of the front end with that name counts in its place, because front ends already
+/// send such parameters.
 struct LocaleDescriptor: Sendable, Equatable {
   enum Name: String, CaseIterable {
     case hl, lang, locale

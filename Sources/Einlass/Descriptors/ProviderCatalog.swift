@@ -155,7 +155,8 @@ public struct ProviderCatalog: Sendable {
   /// Returns this catalogue with every endpoint at one of these origins moved to its replacement.
   ///
   /// Both are exact origins (`https://api.example.com`); a plain-http replacement must be a literal
-  /// loopback address.
+  /// loopback address. `issuer` and `keySet` move too, because a server that plays a provider signs
+  /// in its own name, and an account is bound to the real destination of its requests.
   public func relocated(origins: [String: String]) throws(Fault) -> ProviderCatalog {
     guard !origins.isEmpty else { return self }
     let move = try OriginMove(origins, at: "/origins")
@@ -190,7 +191,8 @@ public struct ProviderCatalog: Sendable {
     addedIDs.reduce(self) { $0.withoutAdded($1) }
   }
 
-  /// The providers whose requests all stay on this machine.
+  /// The providers whose requests all stay on this machine: the only ones with `--test` and a store
+  /// in a file, because a test must not reach the others.
   public var onThisMachine: ProviderCatalog {
     var result = self
     result.entries = entries.filter { $0.provider.isLoopbackOnly }

@@ -27,7 +27,8 @@ struct TokenEndpoint: Sendable, Equatable {
   /// The renewal of a token. RFC 6749 section 6.
   struct Refresh: Sendable, Equatable {
     @Indirect var request: RequestTemplate
-    /// The time before a token's end at which it is renewed.
+    /// The time before a token's end at which it is renewed: one day for a token that renews
+    /// itself, because it must still be valid then.
     var marginSeconds: Int64
     /// The pause after a renewal before the next attempt.
     var checkSeconds: Int64
@@ -65,7 +66,8 @@ struct TokenEndpoint: Sendable, Equatable {
   /// The accepted methods; never empty.
   var clientAuthentication: [ClientAuthentication]
   var assertion: ClientAssertion
-  /// Whether tokens are bound to a key. RFC 9449.
+  /// Whether tokens are bound to a key. RFC 9449. Only the descriptor says so, because metadata
+  /// says that a server could bind them, and not that clients have to.
   var isBound: Bool
   /// Whether a protected resource may send people here, because a token is valid only for the named
   /// resource. RFC 8707.

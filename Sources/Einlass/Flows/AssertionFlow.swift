@@ -5,7 +5,8 @@ extension SignIn {
   /// Trades an assertion for a token, without a page: RFC 7523 section 2.1, or RFC 8693 section 2.
   ///
   /// The account is that of the person whom the provider identifies, otherwise that of the
-  /// assertion's subject.
+  /// assertion's subject, because servers that take assertions often have no userinfo endpoint. The
+  /// signature is not checked, because only the server has to believe it.
   func tradedAssertion(
     _ descriptor: FlowDescriptor, at endpoint: TokenEndpoint, _ flow: InteractiveFlow
   ) async throws(FlowFailure) -> AccountStore.Added {

@@ -1,7 +1,8 @@
 internal import EinlassCrypto
 
 /// A login that spares the server's lock-out: a refused password is not sent a second time, and after
-/// some refusals each further login waits. All processes share the count.
+/// some refusals each further login waits. All processes share the count, because three attempts of
+/// each of many programs lock an account out too.
 extension Exchange {
   /// The time in which a refused password is not sent again, in seconds.
   private static let refusalSeconds: Int64 = 15 * 60

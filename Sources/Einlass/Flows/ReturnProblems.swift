@@ -1,7 +1,8 @@
 /// The problems of a browser's return from the provider's page.
 extension Problem {
-  /// The response names another issuer, or does not name the promised one (RFC 9207). Another server
-  /// may have sent it. `issuer`: as the response names it, cleaned.
+  /// The response names another issuer, or does not name the promised one (RFC 9207). Another
+  /// server may have sent it. An error without its issuer ends the sign-in, because a sender that
+  /// knows the state could end it in any case. `issuer`: as the response names it, cleaned.
   static func foreignResponse(
     _ provider: Provider, issuer: String?, insteadOf expected: String?
   ) -> Problem {

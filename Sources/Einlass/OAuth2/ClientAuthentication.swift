@@ -23,7 +23,8 @@ enum ClientAuthentication: String, Sendable, CaseIterable {
   /// The certificate of the TLS connection, registered itself. RFC 8705 section 2.2.
   case selfSignedTLS = "self_signed_tls_client_auth"
 
-  /// Whether the certificate of the TLS connection proves the client.
+  /// Whether the certificate of the TLS connection proves the client. It comes before every other
+  /// way, because a person adds a certificate for nothing else.
   var isMutualTLS: Bool { self == .tls || self == .selfSignedTLS }
 
   /// Adds the client authentication to a request's form and headers. A registration without a

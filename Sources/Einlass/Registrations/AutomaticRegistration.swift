@@ -114,7 +114,7 @@ struct AutomaticRegistration {
 
   /// Whether the provider's token endpoint reports the client as unknown, in answer to an invalid
   /// code. Otherwise only the provider's page would say so, and the browser would not return from
-  /// there.
+  /// there. Servers that keep clients in memory forget them.
   private func isForgotten(_ registration: ClientRegistration) async throws(Problem) -> Bool {
     guard let endpoint = provider.flows.lazy.compactMap(\.tokens).first else { return false }
     let secret = Secret(Base64URL.encode(effects.randomBytes(32)))
@@ -176,7 +176,8 @@ struct AutomaticRegistration {
     }
   }
 
-  /// Eight random ports from 20480 to 28671.
+  /// Eight random ports from 20480 to 28671, below those that the system hands out. One of them is
+  /// kept, because many servers compare the whole redirect address.
   private var lastingPorts: [UInt16] {
     let bytes = effects.randomBytes(16)
     return (0..<8).map { 20480 + (UInt16(bytes[$0]) % 32) << 8 + UInt16(bytes[$0 + 8]) }

@@ -9,7 +9,8 @@ public struct UserDirectory: Sendable {
   public var application: String
   /// Whether an address belongs to one user only.
   public var hasOneUserPerEmail: Bool
-  /// The age in seconds from which a sign-in is not recent.
+  /// The age in seconds from which a sign-in is not recent. Only a proof by the person counts,
+  /// because the application can name an account or keep a token without the person.
   public var recentSeconds: Int64
 
   public init(

@@ -3,6 +3,9 @@ internal import EinlassJSON
 
 /// One `verify`: asks the provider about a credential by the descriptor's recipe and checks the
 /// id_token's signature and claims.
+///
+/// A token is valid only for an application that something names, because userinfo identifies the
+/// person of a token and not its application.
 struct CredentialCheck {
   var provider: Provider
   /// The caller's registration, with the parts that the recipe needs, because the requests are made

@@ -50,7 +50,8 @@ struct ServicesList: ParsableCommand {
   }
 }
 
-/// `einlassctl services add`.
+/// `einlassctl services add`. It edits the configuration file, which einlass never does, because a
+/// front end that could change it could send tokens to its own host.
 struct ServicesAdd: ServerCommand {
   static let configuration = CommandConfiguration(
     commandName: "add", abstract: "Choose the account for an address.",

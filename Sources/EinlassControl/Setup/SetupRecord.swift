@@ -25,7 +25,9 @@ struct SetupChange: Equatable {
 ///
 ///     {"git": {"settings": [{"name": …, "values": […], "before": […]}], "access": ["github"]}}
 ///
-/// `"unfinished": true` beside them stands there while the settings are being written.
+/// `"unfinished": true` beside them stands there while the settings are being written. The record
+/// is written before the first change, because an interrupted setup is taken back by it too. Values
+/// of the person's since then stay.
 struct SetupRecord {
   private let path: String
   private var content: JSONObject

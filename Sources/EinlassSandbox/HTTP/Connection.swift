@@ -1,3 +1,5 @@
+// Only the sockets are those of a package, because FlyingFox keeps one of several equal headers and
+// takes quadratic time for a long line. A stand-in for hostile cases may do neither.
 import FlyingSocks
 import Foundation
 

@@ -8,7 +8,8 @@ internal import EinlassSystem
 /// configuration file.
 ///
 /// It starts with the first prompt of a flow and is a peer of its own: it reads `prompt.opened` and
-/// `prompt.closed` and calls `prompt.answer`. SIGTERM ends it after the flow.
+/// `prompt.closed` and calls `prompt.answer`. SIGTERM ends it after the flow. It has prompts of its
+/// own, so that a front end cannot see or answer them.
 final class Prompter: Sendable {
   /// The time for which a cancelled prompt does not open again, in seconds.
   static let quietSeconds: Int64 = 60

@@ -3,7 +3,9 @@ internal import EinlassCrypto
 internal import EinlassSystem
 
 /// The desktop's keyring (org.freedesktop.secrets), through libsecret's command-line program, so
-/// that einlass does not link libsecret.
+/// that einlass does not link libsecret; a D-Bus client would be some thousand lines. A secret that
+/// is there is used again and never overwritten, because between the two changes nothing would open
+/// the slot.
 ///
 /// A locked keyring waits for a person who may be absent, so a time limit applies. The secret is
 /// passed over pipes, never on the command line.

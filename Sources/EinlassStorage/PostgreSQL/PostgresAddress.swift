@@ -6,7 +6,8 @@ internal import Einlass
 struct PostgresAddress: Sendable {
   /// The address as given. It holds no secret, because `keywords` refuses one.
   let text: String
-  /// The schema of the store's tables, and the channel of its notifications.
+  /// The schema of the store's tables, and the channel of its notifications. A store is a schema,
+  /// so its rights, copies and removal are those of a schema.
   let schema: String
   /// The address without the parameter that libpq does not know.
   private let libraryAddress: String

@@ -75,7 +75,8 @@ extension PostgresStore {
 }
 
 /// The lines that wait on this machine for the database: the file of an audit trail. It is renamed
-/// before its lines are sent, and removed when they are in the database.
+/// before its lines are sent, and removed when they are in the database. The random new name and
+/// the offset of a line identify the line, so that a line that is sent twice is stored once.
 private final class AuditSpool: Sendable {
   private let location: StoreLocation
   private let file: AuditFile

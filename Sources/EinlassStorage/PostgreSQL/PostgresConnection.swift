@@ -244,7 +244,9 @@ extension PostgresConnection {
     }
   }
 
-  /// Ends a reading transaction without waiting for the server.
+  /// Ends a reading transaction without waiting for the server. The COMMIT is a message of its own,
+  /// because a transaction that stayed open until the next statement would keep a pooler's
+  /// connection.
   func endReading() {
     end()
     send(script: "COMMIT")

@@ -93,7 +93,8 @@ extension Database {
     }
   }
 
-  /// Adds the row or replaces the one with the same account, client id and resource.
+  /// Adds the row or replaces the one with the same account, client id and resource. Others stay,
+  /// because other applications may use them.
   func put(_ row: CredentialRow) throws(Problem) {
     try runByCommit(
       CredentialRow.upsert,

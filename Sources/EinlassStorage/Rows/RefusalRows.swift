@@ -1,6 +1,9 @@
 internal import Einlass
 
-/// The table `service_refusal`.
+/// The table `service_refusal`: one row for each origin of a service, because helpers live for
+/// milliseconds and no process can remember a refusal. The origin is the key and not the configured
+/// service, because a service may be edited meanwhile. The time of a failing refresh is a row too,
+/// because an older einlass refuses a store with another column.
 extension Database {
   /// Returns the refusals of an account's credentials by services.
   func serviceRefusals(of account: Account.ID) throws(Problem) -> [ServiceRefusal] {
