@@ -68,7 +68,7 @@ struct ConfigurationFile {
       let console = try Console(options, asksPerson: false)
       defer { console.end() }
       guard let problem = console.greeting["configuration"]?["problem"] else { return }
-      let why = problem.explanation(repeating: []).putting(path, inPlaceOf: finished)
+      let why = problem.explanation(repeating: []).replacing(finished, with: path)
       throw .unusable("Nothing was changed. \(why)")
     }
   }

@@ -54,11 +54,7 @@ import Testing
   func `A misspelt condition is refused with its path`(
     method: String, params: String, path: String
   ) throws {
-    let front = try FrontEnd(["--store", "memory"])
-    defer { front.terminate() }
-    let error = try front.answer(method, JSONReader.read(Array(params.utf8)))["error"]
-    #expect(error?["data"]?["reason"] == "invalidParams", "\(error?.text ?? "")")
-    #expect(error?["data"]?["path"]?.string == path, "\(error?.text ?? "")")
+    try Self.expectInvalidParams(method, params, path)
   }
 
   @Test(arguments: [
@@ -72,6 +68,15 @@ import Testing
     defer { front.terminate() }
     let message = try front.answer(method)["error"]?["message"]?.string
     #expect(message?.hasSuffix(ending) == true, "\(message ?? "")")
+  }
+
+  /// Expects a request to be refused because of one place in its parameters.
+  static func expectInvalidParams(_ method: String, _ params: String, _ path: String) throws {
+    let front = try FrontEnd(["--store", "memory"])
+    defer { front.terminate() }
+    let error = try front.answer(method, JSONReader.read(Array(params.utf8)))["error"]
+    #expect(error?["data"]?["reason"] == "invalidParams", "\(error?.text ?? "")")
+    #expect(error?["data"]?["path"]?.string == path, "\(error?.text ?? "")")
   }
 
   private static func methods() throws -> [JSONValue] {

@@ -106,11 +106,7 @@ import Testing
   func `A null is refused for a required member, a condition, a pin and an unknown name`(
     method: String, params: String, path: String
   ) throws {
-    let front = try FrontEnd(["--store", "memory"])
-    defer { front.terminate() }
-    let error = try front.answer(method, JSONReader.read(Array(params.utf8)))["error"]
-    #expect(error?["data"]?["reason"] == "invalidParams", "\(error?.text ?? "")")
-    #expect(error?["data"]?["path"]?.string == path, "\(error?.text ?? "")")
+    try ConditionTests.expectInvalidParams(method, params, path)
   }
 
   /// Returns the paths and schemas of an optional parameter and of its members, if it is an object

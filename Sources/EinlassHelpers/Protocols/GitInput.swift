@@ -70,9 +70,7 @@ package struct GitInput {
   /// server's address.
   package var software: String? {
     ["Gitea", "Forgejo", "GitLab"].first { name in
-      challenges.contains {
-        !$0.lowercased().places(of: "realm=\"\(name.lowercased())").isEmpty
-      }
+      challenges.contains { $0.lowercased().holds("realm=\"\(name.lowercased())") }
     }
   }
 

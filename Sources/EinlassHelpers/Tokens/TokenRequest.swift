@@ -6,7 +6,7 @@ extension Client {
   /// Returns the account that this text names: `provider/username`, an account's id, a provider
   /// with one usable account, or an address.
   package func target(_ name: String) throws(Failure) -> TokenTarget {
-    guard name.places(of: "://").isEmpty else { return try target(["address": .string(name)]) }
+    if name.holds("://") { return try target(["address": .string(name)]) }
     if name.hasPrefix("a_") { return TokenTarget(account: name) }
     if let slash = name.utf8.firstIndex(of: UInt8(ascii: "/")) {
       let username = name[name.utf8.index(after: slash)...]
