@@ -4,12 +4,7 @@ import Testing
 
 /// Every conversation of protocol/transcripts against the spawned server.
 @Suite struct TranscriptTests {
-  @Test(arguments: Transcript.all)
-  func `The server follows the transcript`(transcript: Transcript) async throws {
-    try await onThread { try TranscriptRunner.run(transcript) }
-  }
-
-  /// Each transcript in one of three ways, because all of them would take minutes.
+  /// Each transcript in one of four ways of writing bytes, because all of them would take minutes.
   @Test(
     arguments: zip(
       Transcript.all,
@@ -17,10 +12,10 @@ import Testing
         // A transcript with raw text is about lines.
         let ways: [TranscriptRunner.Feeding] =
           transcript.steps.contains { $0["bytes"] != nil || $0["in"]?.string != nil }
-          ? [.byteByByte, .inRandomPieces] : [.byteByByte, .inRandomPieces, .withHeaders]
+          ? [.whole, .byteByByte, .inRandomPieces] : TranscriptRunner.Feeding.allCases
         return ways[index % ways.count]
       }))
-  func `The server follows the transcript for any division of the bytes, and with headers`(
+  func `The server follows the transcript`(
     transcript: Transcript, feeding: TranscriptRunner.Feeding
   ) async throws {
     try await onThread { try TranscriptRunner.run(transcript, feeding: feeding) }

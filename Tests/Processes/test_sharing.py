@@ -17,7 +17,7 @@ from place import about_files
 from rotation import PATIENCE, Process, World
 
 pytestmark = pytest.mark.usefixtures("built")
-ROUNDS = int(os.environ.get("EINLASS_FAULT_ROUNDS", "50"))
+ROUNDS = int(os.environ.get("EINLASS_FAULT_ROUNDS", "15"))
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ import pytest
 from place import ADDRESS, place
 from rotation import EINLASS, SANDBOX
 
-RUNS = int(os.environ.get("EINLASS_FAULT_ROUNDS", "50")) * 20
+RUNS = int(os.environ.get("EINLASS_FAULT_ROUNDS", "15")) * 20
 STEPS = 10
 # The duration of a change, about.
 CHANGE_SECONDS = 0.02 if ADDRESS else 0.004
