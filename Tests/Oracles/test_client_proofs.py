@@ -80,7 +80,7 @@ def paths(idpy):
 
 
 def signed_in(front_end):
-    id, prompt = front_end.begin(prompt="consent")
+    id, prompt = front_end.begin(page={"prompt": "consent"})
     assert "Signed in" in bring_back(Visitor().open(prompt["url"]))
     return front_end.end(id)
 
@@ -103,7 +103,7 @@ def test_another_key_is_refused(idpy, start):
     key, other = KINDS["ES256"](), KINDS["ES256"]()
     registration, _ = registered(idpy, token_endpoint_auth_method="private_key_jwt", jwks={"keys": [public(key)]})
     front_end = start(descriptor(idpy, "private_key_jwt"), {**registration, "privateKey": pem(other)})
-    id, prompt = front_end.begin(prompt="consent")
+    id, prompt = front_end.begin(page={"prompt": "consent"})
     assert "Sign-in failed" in bring_back(Visitor().open(prompt["url"]))
     assert front_end.answer(id).data["reason"] == "authenticatorUnconfigured"
 
@@ -115,7 +115,7 @@ def test_a_secret_signs_and_a_wrong_one_is_refused(idpy, start):
     account = signed_in(front_end)
     assert front_end.token(account) != front_end.token(account, forceRefresh=True)
     front_end = start(descriptor(idpy, "client_secret_jwt"), {**registration, "clientSecret": secret[::-1]})
-    id, prompt = front_end.begin(prompt="consent")
+    id, prompt = front_end.begin(page={"prompt": "consent"})
     bring_back(Visitor().open(prompt["url"]))
     assert front_end.answer(id).data["reason"] == "authenticatorUnconfigured"
 
@@ -124,7 +124,7 @@ def test_idpyoidc_accepts_its_endpoints_as_audience_and_not_its_issuer(idpy, sta
     key = KINDS["ES256"]()
     registration, _ = registered(idpy, token_endpoint_auth_method="private_key_jwt", jwks={"keys": [public(key)]})
     front_end = start(descriptor(idpy, "private_key_jwt", audience="issuer"), {**registration, "privateKey": pem(key)})
-    id, prompt = front_end.begin(prompt="consent")
+    id, prompt = front_end.begin(page={"prompt": "consent"})
     bring_back(Visitor().open(prompt["url"]))
     assert front_end.answer(id).data["reason"] == "providerFailure"
 
@@ -135,7 +135,7 @@ def test_pushed_parameters_stay_out_of_the_browser(idpy, start):
     pushed = {"pushed": {"method": "POST", "url": idpy["base"] + "/par"}}
     front_end = start(descriptor(idpy, "private_key_jwt", **pushed), {**registration, "privateKey": pem(key)})
     before = len(paths(idpy))
-    id, prompt = front_end.begin(prompt="consent")
+    id, prompt = front_end.begin(page={"prompt": "consent"})
     assert paths(idpy)[before:] == [("/par", 201)]
     query = urllib.parse.parse_qs(urllib.parse.urlsplit(prompt["url"]).query)
     assert set(query) == {"client_id", "request_uri"}

@@ -55,7 +55,7 @@ def test_idpyoidc_is_found_by_its_issuer(idpy, start):
                              "redirect": redirect})
     front_end.call("providers.add", issuer=idpy["issuer"], id="oracle")
     # idpyoidc refuses offline_access without `prompt=consent`.
-    id, prompt = front_end.begin(prompt="consent")
+    id, prompt = front_end.begin(page={"prompt": "consent"})
     assert "Signed in" in bring_back(Visitor().open(prompt["url"]))
     account = front_end.end(id)
     assert front_end.token(account) != front_end.token(account, forceRefresh=True)
@@ -77,7 +77,7 @@ def test_an_application_without_a_registration_gets_one_once(dot, idpy, start):
     for ready, person in ((dot, None), (idpy, "alice")):
         id = front_end.call("providers.add", issuer=ready["issuer"])["provider"]
         for _ in range(2):
-            request, prompt = front_end.begin(provider=id, prompt="consent")
+            request, prompt = front_end.begin(provider=id, page={"prompt": "consent"})
             visitor = Visitor().open(prompt["url"]) if person else visit(ready, prompt["url"]).press("Authorize")
             assert "Signed in" in bring_back(visitor)
             account = front_end.end(request, provider=id)

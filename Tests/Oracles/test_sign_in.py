@@ -257,7 +257,7 @@ def test_idpyoidc_signs_in_four_ways_and_rotates_its_keys(idpy, start, algorithm
     accounts = set()
     # Two rotations within a minute cause one request for the keys.
     for overlap in (int(algorithm in ("RS256", "EdDSA")), None):
-        id, prompt = front_end.begin(prompt="consent")
+        id, prompt = front_end.begin(page={"prompt": "consent"})
         assert "Signed in" in bring_back(Visitor().open(prompt["url"]))
         accounts.add(front_end.end(id))
         if overlap is not None:

@@ -143,7 +143,7 @@ def test_a_process_with_the_old_keys_accepts_a_token_of_the_new_ones(idpy, start
     front_end.call("providers.add", issuer=idpy["issuer"], id="oracle")
 
     def signed_in():
-        id, prompt = front_end.begin(prompt="consent")
+        id, prompt = front_end.begin(page={"prompt": "consent"})
         assert "Signed in" in bring_back(Visitor().open(prompt["url"]))
         return front_end.call("credentials.get", account=front_end.end(id))["credential"]["idToken"]
 
