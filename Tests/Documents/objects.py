@@ -5,8 +5,10 @@
 import json
 import subprocess
 
+import jsonschema
+
 from matching import ANY, MORE, Mismatch
-from world import EINLASS
+from world import EINLASS, PROJECT
 
 
 def check(value, world):
@@ -66,7 +68,18 @@ def scripted(value, world):
     result(call(world, "providers.list", {}, "--store", "memory", "--answers", path))
 
 
+def form(value, world):
+    """`show` of a prompt: einlass sends it, so the document says what it may be."""
+    document = json.loads((PROJECT / "protocol/openrpc.json").read_text())
+    schema = {"$ref": "#/components/schemas/PromptForm", "unevaluatedProperties": False}
+    try:
+        jsonschema.Draft202012Validator({**document, **schema}).validate(filled(value))
+    except jsonschema.ValidationError as error:
+        raise Mismatch(f"a prompt does not show it: {error.message}") from error
+
+
 KINDS = [
+    (lambda value: "title" in value and "buttons" in value, form),
     (lambda value: value.keys() & {"applications", "origins", "caFile", "proxy", "internalHosts", "audit"} and "client" not in value, configuration),
     (lambda value: "providers" in value, providers),
     (lambda value: "client" in value, introduction),

@@ -84,6 +84,14 @@ def test_a_wrong_command_fails(text, shell):
         shell.run(text)
 
 
+@pytest.mark.parametrize("value", [
+    {"title": "…", "buttons": [], "kind": "…"}, {"title": "…", "buttons": [{"label": "…"}]},
+    {"origins": 7}, {"client": {}}, {"providers": [{"id": "…"}]}])
+def test_a_wrong_object_fails(value, world):
+    with pytest.raises(Mismatch):
+        objects.check(value, world)
+
+
 def conversation(block, request):
     if '"wasUnlocked":true' in block.text and (reason := kernel_keyring.refused()):
         pytest.skip(reason)
