@@ -152,9 +152,23 @@ def test_the_user_name_selects_the_account(house, remote):
     tokens = {name: values(get(house, request(remote, username=name))[1])["password"] for name in ("ada", "grace")}
     assert tokens["ada"] != tokens["grace"]
     assert remote.person(tokens["grace"])["username"] == "grace"
-    assert values(get(house, request(remote, username="GRACE"))[1])["password"] == tokens["grace"]
+    for name in ("GRACE", "grace@example.org", "Grace@Example.org"):
+        assert values(get(house, request(remote, username=name))[1])["password"] == tokens["grace"]
     code, output, errors = get(house, request(remote, username="nobody"))
     assert code == 1 and output == "" and "There is no GitLab account of this name" in errors
+
+
+@pytest.mark.parametrize("service, path", [("https://git.example.com", ""), ("https://git.example.com/team", "team/app.git")])
+def test_the_usual_port_and_capitals_make_no_other_host(house, service, path):
+    house.sign_in("gitlab")
+    house.allow("git", "gitlab")
+    house.do("services", "add", service, "gitlab", "--yes")
+    asked = "protocol=https\nhost={}\n" + (f"path={path}\n" if path else "") + "\n"
+    passwords = {values(get(house, asked.format(host))[1]).get("password")
+                 for host in ("git.example.com", "git.example.com:443", "GIT.Example.COM:443")}
+    assert len(passwords) == 1 and None not in passwords
+    # The control.
+    assert get(house, asked.format("git.example.com:8443"))[0] == 1
 
 
 @pytest.mark.parametrize("takes", [True, False])

@@ -91,12 +91,17 @@ def test_kubernetes_answers_in_the_version_asked_for(house):
     house.allow("kubectl", "google")
     for version in ("v1", "v1beta1"):
         version = "client.authentication.k8s.io/" + version
-        info = {"KUBERNETES_EXEC_INFO": json.dumps({"kind": "ExecCredential", "apiVersion": version, "spec": {}})}
+        spec = {"interactive": False, "cluster": {"server": "https://cluster.example.com:6443"}}
+        info = {"KUBERNETES_EXEC_INFO": json.dumps({"kind": "ExecCredential", "apiVersion": version, "spec": spec})}
         code, output, errors = house.run("kubernetes-credential-einlass", "google", env=info)
         answer = json.loads(output)
         assert answer["apiVersion"] == version and answer["kind"] == "ExecCredential"
         assert answer["status"]["token"].count(".") == 2 and answer["status"]["expirationTimestamp"].endswith("Z")
-    for info in ("{", "{}", '{"apiVersion":"client.authentication.k8s.io/v9"}', "7"):
+    # Without the variable, or with an empty one, nobody asks for a version.
+    for info in ({}, {"KUBERNETES_EXEC_INFO": ""}):
+        answer = json.loads(house.run("kubernetes-credential-einlass", "google", env=info)[1])
+        assert answer["apiVersion"] == "client.authentication.k8s.io/v1"
+    for info in ("{", "{}", '{"apiVersion":"client.authentication.k8s.io/v1alpha1"}', "7"):
         code, output, errors = house.run("kubernetes-credential-einlass", "google", env={"KUBERNETES_EXEC_INFO": info})
         assert code == 1 and output == "" and "asks for no known version" in errors
 

@@ -43,6 +43,16 @@ def test_a_token_has_many_names(signed_in):
     assert house.do("token", "gitlab", "--curl") == f'oauth2-bearer = "{token.strip()}"\n'
 
 
+def test_a_token_of_twelve_thousand_bytes_is_one_line(house):
+    token = 12_000 * "a"
+    client = house.ready["config"]["applications"]["*"]["gitlab"]["clientId"]
+    account = {"provider": "gitlab", "username": "ada", "credential": {"type": "oauth2", "token": token, "clientId": client}}
+    assert house.run("einlassctl", "accounts", "add", "-", input=json.dumps(account))[0] == 0
+    house.allow("einlassctl", "gitlab")
+    assert house.do("token", "gitlab") == token + "\n"
+    assert house.do("token", "gitlab", "--curl") == f'oauth2-bearer = "{token}"\n'
+
+
 def test_a_token_with_a_longer_life_is_fetched(signed_in):
     house = signed_in
     token = house.do("token", "gitlab")

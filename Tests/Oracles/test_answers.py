@@ -68,7 +68,7 @@ class Provider:
 
         self.server = Server(("127.0.0.1", 0), Handler)
         self.base = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, args=[0.01], daemon=True).start()
 
     def close(self):
         self.server.shutdown()
