@@ -45,9 +45,9 @@ def test_an_issuer_may_name_itself_with_the_slash_of_an_empty_path(front_end, pr
 
 # The issuer in the description of the one at /tenant, and words of the refusal.
 OTHER_ISSUERS = {
-    "a slash more in a path": ("{base}/tenant/", "another issuer"),
-    "a template": ("{base}/{{tenantid}}", "another issuer"),
-    "another host": ("https://login.example.com", "another issuer"),
+    "a slash more in a path": ("{base}/tenant/", "names another issuer, {base}/tenant/."),
+    "a template": ("{base}/{{tenantid}}", "names another issuer, {base}/{{tenantid}}."),
+    "another host": ("https://login.example.com", "names another issuer, https://login.example.com."),
 }
 
 

@@ -372,7 +372,7 @@ extension ServerMetadata.Fault {
   var sentence: String {
     switch self {
     case .member(let name): "its \(name) is missing or malformed"
-    case .foreignIssuer: "it names another issuer, perhaps only by a slash at the end"
+    case .foreignIssuer(let name): "it names another issuer, \(cleaned(name, limitBytes: 256))"
     case .unsafeAddress(let name):
       "its \(name) is not an https address, or is an address of this machine"
     case .unsupported(let name): "its \(name) has nothing that einlass accepts"

@@ -52,8 +52,8 @@ struct ServerMetadata: Equatable {
   enum Fault: Error, Equatable {
     /// The document is no JSON object, or a member has a wrong type or is missing.
     case member(String)
-    /// The document describes another issuer than the requested one. RFC 8414 section 3.3.
-    case foreignIssuer
+    /// The document describes this issuer, which is not the requested one. RFC 8414 section 3.3.
+    case foreignIssuer(String)
     /// An address is malformed, uses plain http, or points to this machine although the issuer is
     /// elsewhere.
     case unsafeAddress(String)
@@ -90,7 +90,7 @@ struct ServerMetadata: Equatable {
     guard
       sameBytes(issuer, expected)
         || isRoot && (sameBytes(issuer + "/", expected) || sameBytes(issuer, expected + "/"))
-    else { throw .foreignIssuer }
+    else { throw .foreignIssuer(issuer) }
     var reader = MetadataReader(object, from: home)
     try reader.requireProtectionReadable()
     guard let token = try reader.needed("token_endpoint") else { throw .member("token_endpoint") }

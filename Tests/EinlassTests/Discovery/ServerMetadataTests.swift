@@ -141,8 +141,12 @@ import Testing
   @Test(
     "A document of another issuer, or with an unsafe address, is refused",
     arguments: [
-      ("issuer", "https://issuer.example/tenant/", ServerMetadata.Fault.foreignIssuer),
-      ("issuer", "https://evil.example", .foreignIssuer), ("issuer", nil, .member("issuer")),
+      (
+        "issuer", "https://issuer.example/tenant/",
+        ServerMetadata.Fault.foreignIssuer("https://issuer.example/tenant/")
+      ),
+      ("issuer", "https://evil.example", .foreignIssuer("https://evil.example")),
+      ("issuer", nil, .member("issuer")),
       ("token_endpoint", nil, .member("token_endpoint")),
       ("token_endpoint", 7, .member("token_endpoint")),
       ("token_endpoint", "http://issuer.example/token", .unsafeAddress("token_endpoint")),
