@@ -45,6 +45,8 @@ struct CurlReport {
   var alert: TLSAlert?
   /// Whether the request has a client certificate.
   var hasIdentity = false
+  /// Whether the request goes through a proxy.
+  var hasProxy = false
 
   init(_ code: CURLcode) { self.code = code }
 
@@ -233,9 +235,7 @@ extension TransferFault {
       .otherPublicKey(host)
     case .curl(let report) where SystemError(number: report.systemError).isForWantOfDescriptors:
       .tooManyOpenFiles(host)
-    case .curl(let report) where report.isAboutProxy:
-      report.networkCode.problem(
-        host, "The proxy refused the connection to \(host).", advice: .checkProxy)
+    case .curl(let report) where report.isAboutProxy: report.proxyProblem(host)
     case .curl(let report): report.problem(host)
     }
   }
@@ -269,6 +269,25 @@ extension CurlReport {
 
   fileprivate var isAboutProxy: Bool {
     code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_PROXY || proxyStatus >= 300
+      || hasProxy && code == CURLE_COULDNT_CONNECT
+  }
+
+  /// The problem of a proxy that is absent, or refuses.
+  fileprivate func proxyProblem(_ host: String) -> Problem {
+    let isAbsent = proxyStatus == 0 && code != CURLE_PROXY
+    let sentence =
+      if proxyStatus == 407 {
+        "The proxy wants a name and a password for the connection to \(host)."
+      } else if !isAbsent {
+        "The proxy refused the connection to \(host)."
+      } else if code == CURLE_COULDNT_RESOLVE_PROXY {
+        "The proxy for \(host) cannot be found."
+      } else {
+        "The proxy for \(host) does not accept connections."
+      }
+    var problem = networkCode.problem(host, sentence, advice: .checkProxy)
+    problem.isRetryable = isAbsent
+    return problem
   }
 }
 

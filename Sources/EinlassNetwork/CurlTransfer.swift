@@ -118,6 +118,7 @@ typealias CurlHandle = UnsafeMutableRawPointer
       var report = unsafe CurlReport(fault, of: handle)
       report.alert = unsafe errorText.flatMap { unsafe TLSAlert(inErrorText: String(cString: $0)) }
       report.hasIdentity = request.identity != nil
+      report.hasProxy = proxy != nil
       return .failure(.curl(report))
     }
     let status = unsafe ccurl_get_long(handle, CURLINFO_RESPONSE_CODE)

@@ -23,23 +23,40 @@ struct ProxyChoice {
       (address.scheme == .https ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"])
       + ["all_proxy", "ALL_PROXY"]
     guard let proxy = configured ?? names.lazy.compactMap(variable).first, !proxy.isEmpty,
-      !isExcepted(address.host)
+      !isExcepted(address)
     else { return nil }
     return proxy
   }
 
   /// Whether `no_proxy` names the host: itself, a domain above it, or a block with its address. `*`
-  /// names all.
-  private func isExcepted(_ host: String) -> Bool {
+  /// names all. Other programs than curl read a star before a domain, and a port too.
+  private func isExcepted(_ address: WebAddress) -> Bool {
     guard let list = variable("no_proxy") ?? variable("NO_PROXY") else { return false }
     if list == "*" { return true }
-    let address = AddressBlock.address(host)
+    let host = address.host
+    let bytes = AddressBlock.address(host)
     return list.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.contains { entry in
-      if let block = AddressBlock(entry) {
-        return block.prefix.count == address.count && block.contains(address)
+      let (place, port) = Self.divided(entry)
+      guard port == nil || port == address.usedPort else { return false }
+      if let block = AddressBlock(place) {
+        return block.prefix.count == bytes.count && block.contains(bytes)
       }
-      let name = entry.drop { $0 == "." }
-      return address.isEmpty && !name.isEmpty && (host == name || host.hasSuffix("." + name))
+      let name = (place.hasPrefix("*.") ? place.dropFirst() : place).drop { $0 == "." }
+      return bytes.isEmpty && !name.isEmpty && (host == name || host.hasSuffix("." + name))
     }
   }
+
+  /// Returns an entry of `no_proxy` without its port. An address of IPv6 has a port only after
+  /// brackets.
+  private static func divided(_ entry: Substring) -> (place: Substring, port: UInt16?) {
+    guard AddressBlock(entry) == nil, let colon = entry.lastIndex(of: ":"),
+      let port = UInt16(entry[entry.index(after: colon)...])
+    else { return (entry, nil) }
+    return (entry[..<colon], port)
+  }
+}
+
+extension WebAddress {
+  /// The port of a connection to the address.
+  fileprivate var usedPort: UInt16 { port ?? (scheme == .https ? 443 : 80) }
 }

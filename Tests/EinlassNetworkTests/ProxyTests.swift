@@ -38,6 +38,11 @@ extension Network {
       let nobody = server.address("refused", "").text
       let absent = await problem(request, by: client(caFile: server.caFile, proxy: nobody))
       #expect(absent?.networkCode == -1004)
+      #expect(absent?.message.contains("The proxy for localhost does not accept") == true)
+      // The control: without a proxy the server is the cause.
+      let unserved = HTTPRequest(.get, server.address("refused", host: "localhost"))
+      let direct = await problem(unserved, by: client(caFile: server.caFile, proxy: ""))
+      #expect(direct?.message.contains("proxy") == false)
     }
   }
 }

@@ -267,8 +267,9 @@ class Proxy:
 def proxy():
     proxy = Proxy()
     yield proxy
-    proxy.server.shutdown(socket.SHUT_RDWR)
-    proxy.server.close()
+    if proxy.server.fileno() >= 0:
+        proxy.server.shutdown(socket.SHUT_RDWR)
+        proxy.server.close()
 
 
 def call(method, variables, *options, **params):
@@ -297,6 +298,12 @@ VARIABLES = {
     "with an exception for all": ({"https_proxy": "http://{proxy}", "NO_PROXY": "*"}, []),
     "with exceptions between blanks": (
         {"https_proxy": "http://{proxy}", "NO_PROXY": "10.0.0.0/8 , login.example.invalid"}, []),
+    "with an exception of a star and a domain": (
+        {"https_proxy": "http://{proxy}", "NO_PROXY": "*.example.invalid"}, []),
+    "with an exception for the port": (
+        {"https_proxy": "http://{proxy}", "NO_PROXY": "login.example.invalid:443"}, []),
+    "with an exception for another port": (
+        {"https_proxy": "http://{proxy}", "NO_PROXY": "login.example.invalid:8443"}, [(TARGET,)]),
     "for http alone": ({"http_proxy": "http://{proxy}", "HTTP_PROXY": "http://{proxy}"}, []),
 }
 
@@ -307,6 +314,23 @@ def test_the_variables_of_proxies_are_read_as_curl_reads_them(proxy, row):
     failure = add_elsewhere({name: value.format(proxy=proxy.place) for name, value in variables.items()})
     assert proxy.asked == asked and failure["data"]["reason"] == "networkFailure"
     assert ("proxy" in failure["message"]) == bool(asked), failure
+
+
+def test_a_proxy_that_wants_a_name_and_a_password_is_told_from_one_that_refuses(proxy):
+    variables = {"https_proxy": f"http://{proxy.place}"}
+    assert "refused" in add_elsewhere(variables)["message"]
+    proxy.status = "407 Proxy Authentication Required"
+    failure = add_elsewhere(variables)
+    assert "wants a name and a password" in failure["message"] and not failure["data"]["retryable"]
+    assert "proxy" in failure["data"]["next"][0]["label"]
+
+
+def test_a_proxy_that_is_down_is_the_cause_and_not_the_server(proxy):
+    proxy.server.shutdown(socket.SHUT_RDWR)
+    proxy.server.close()
+    failure = add_elsewhere({"https_proxy": f"http://{proxy.place}"})
+    assert failure["message"].startswith("The proxy for login.example.invalid does not accept"), failure
+    assert failure["data"]["retryable"] and "proxy" in failure["data"]["next"][0]["label"]
 
 
 # HOME, whether accounts can be read, and words of the refusal.
