@@ -337,6 +337,7 @@ def test_a_proxy_that_is_down_is_the_cause_and_not_the_server(proxy):
 HOMES = {
     "unset": ({}, False, "HOME is not set"),
     "empty": ({"HOME": ""}, False, "HOME is not set"),
+    "a relative path": ({"HOME": "x"}, False, "HOME is not an absolute path"),
     "a folder that cannot be made": ({"HOME": "/proc/nobody"}, True, "/proc/nobody"),
 }
 

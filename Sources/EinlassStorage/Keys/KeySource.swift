@@ -178,7 +178,8 @@ final class KeySource: Sendable {
     guard let directory = location.keyDirectory else {
       throw .store(
         .keyUnavailable,
-        "HOME is not set, so the account store's key has no default path.", advice: .setHome
+        "\(StoreLocation.homeFault()), so the account store's key has no default path.",
+        advice: .setHome
       )
     }
     return "\(directory)/\(store).key"

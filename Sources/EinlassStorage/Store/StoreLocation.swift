@@ -60,7 +60,8 @@ struct StoreLocation: Sendable {
       guard let home = Self.home("XDG_DATA_HOME", ".local/share", environment) else {
         throw .store(
           .refused,
-          "HOME is not set, so the account store has no default path.", advice: .setHomeOrStore
+          "\(Self.homeFault(environment)), so the account store has no default path.",
+          advice: .setHomeOrStore
         )
       }
       (directory, name) = (home + "/einlass", "store.db")
@@ -76,7 +77,7 @@ struct StoreLocation: Sendable {
     guard let home = Self.home("XDG_STATE_HOME", ".local/state", environment) else {
       throw .store(
         .refused,
-        "HOME is not set, so there is no place for the files that einlass keeps beside the account store \(address.text).",
+        "\(Self.homeFault(environment)), so there is no place for the files that einlass keeps beside the account store \(address.text).",
         advice: .setHomeAlone
       )
     }
@@ -105,6 +106,11 @@ struct StoreLocation: Sendable {
   }
 
   private var base: String { name.hasSuffix(".db") ? String(name.dropLast(3)) : name }
+
+  /// Returns the reason why `HOME` names no folder, as the beginning of a sentence.
+  static func homeFault(_ environment: (String) -> String? = Environment.value) -> String {
+    environment("HOME") == nil ? "HOME is not set" : "HOME is not an absolute path"
+  }
 
   /// Ignores relative paths, as the specification requires.
   private static func home(
