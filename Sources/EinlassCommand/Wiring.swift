@@ -232,8 +232,8 @@ final class Wiring {
     _ path: String, others: PersonalFile.Others, what: String
   ) throws(Problem) -> JSONValue {
     let bytes = try bytes(path, others: others, what: what)
-    do throws(JSONReadError) { return try JSONReader.read(bytes) } catch {
-      throw .configuration("The \(what) \(path) is not JSON.", path)
+    do throws(JSONFile.Fault) { return try JSONFile.read(bytes) } catch {
+      throw .configuration("The \(what) \(path) \(error.explanation).", path)
     }
   }
 

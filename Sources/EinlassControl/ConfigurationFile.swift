@@ -20,10 +20,15 @@ struct ConfigurationFile {
     do throws(FileError) {
       bytes = try PersonalFile.read(path, others: .mayNothing, limitBytes: 1 << 20)
     } catch { throw .unusableFile(path, error) }
-    guard let object = try? JSONReader.read(bytes).object else {
-      throw .unusable("\(path) is not a JSON object.", NextStep("Correct that file first."))
+    do throws(JSONFile.Fault) {
+      let json = try JSONFile.read(bytes)
+      guard let object = json.object else {
+        throw JSONFile.Fault(explanation: "is no JSON object")
+      }
+      content = object
+    } catch {
+      throw .unusable("\(path) \(error.explanation).", NextStep("Correct that file first."))
     }
-    content = object
   }
 
   /// The elements of `services`.

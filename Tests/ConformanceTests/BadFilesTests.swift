@@ -107,7 +107,9 @@ import Testing
   }
 
   @Test(arguments: [
-    ("{", "is not JSON"), ("[]", "an object"),
+    ("{", "is not JSON at line 1, column 2"), ("[]", "an object"), ("", "is empty"),
+    ("{\n  // a comment\n}", "is not JSON at line 2, column 3"),
+    (#"{"origins": {}, "origins": {}}"#, #"has the name "origins" twice"#),
     (#"{"origins": {"https://a.example": 7}}"#, "string"),
     (#"{"orgins": {}}"#, "origins"),
     (#"{"applications": {"*": {"twitter": {}}}}"#, "/applications/*/twitter/clientId"),

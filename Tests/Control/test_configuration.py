@@ -42,8 +42,9 @@ def words(value, path=()):
 
 
 def configured(folder, configuration):
+    """Writes a configuration, or the bytes of one, and returns the options with it."""
     file = folder / "config.json"
-    file.write_text(json.dumps(configuration))
+    file.write_bytes(configuration if isinstance(configuration, bytes) else json.dumps(configuration).encode())
     file.chmod(0o600)
     return ["--config", str(file)]
 
@@ -60,6 +61,30 @@ def test_the_whole_file_is_accepted_and_has_every_word(tmp_path):
     assert problem(tmp_path, WHOLE) is None
     known = re.search("needs one of (.*) as a name", problem(tmp_path, {"x": 1}))[1]
     assert set(known.split(", ")) == set(WHOLE)
+
+
+# The bytes of a file as an editor saves it, and words of the refusal; None for a file that is read.
+SAVED = {
+    "with a byte order mark": (b'\xef\xbb\xbf{"access": "ask"}', None),
+    "with the line ends of Windows": (b'{\r\n  "access": "ask"\r\n}\r\n', None),
+    "in UTF-16": ('{"access": "ask"}'.encode("utf-16"), "is UTF-16"),
+    "in Latin-1": ('{"proxy": "é"}'.encode("latin-1"), "is not UTF-8"),
+    "with a comment": (b'{\n  // everybody\n  "access": "ask"}', "is not JSON at line 2, column 3"),
+    "with a comma at the end": (b'{"access": "ask",\n}', "is not JSON at line 2, column 1"),
+    "empty": (b"", "is empty"),
+    "with a name twice": (b'{"access": "ask", "access": "ask"}', 'has the name "access" twice'),
+}
+
+
+@pytest.mark.parametrize("row", SAVED)
+def test_a_file_is_read_as_editors_save_it_or_its_fault_is_placed(tmp_path, row):
+    saved, fault = SAVED[row]
+    said = problem(tmp_path, saved)
+    assert (said is None) if fault is None else (fault in said), said
+    # einlassctl reads it too, when it adds a service.
+    options = ["--einlass", EINLASS, "--store", str(tmp_path / "store.db"), *configured(tmp_path, saved)]
+    code, output, errors = run("services", "add", "git.example.com", "github", "--yes", *options)
+    assert (code == 0) if fault is None else (code == 1 and fault in errors), output + errors
 
 
 @pytest.mark.parametrize("path", list(words(WHOLE)), ids=lambda path: "/".join(map(str, path)))

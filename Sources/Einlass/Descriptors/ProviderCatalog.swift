@@ -85,8 +85,8 @@ public struct ProviderCatalog: Sendable {
     value: JSONValue, pointer: String
   )] {
     let value: JSONValue
-    do { value = try JSONReader.read(json) } catch {
-      throw Fault(pointer: "", explanation: "The text is not JSON: \(error).")
+    do throws(JSONFile.Fault) { value = try JSONFile.read(json) } catch {
+      throw Fault(pointer: "", explanation: "The text \(error.explanation).")
     }
     return try DescriptorReader(value, at: "", provider: nil, members: ["providers"])
       .list("providers")

@@ -83,6 +83,6 @@ extension Doctor {
     guard let path = server.configurationInUse,
       let bytes = try? PersonalFile.read(path, others: .mayNothing, limitBytes: 1 << 20)
     else { return [] }
-    return (try? JSONReader.read(bytes))?[member]?.object?.members ?? []
+    return (try? JSONFile.read(bytes))?[member]?.object?.members ?? []
   }
 }

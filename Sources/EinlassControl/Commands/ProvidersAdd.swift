@@ -83,7 +83,11 @@ struct ProvidersAdd: ServerCommand {
         ? Failure.unusable("\(path) \(error.explanation) An address must begin with https://.")
         : Failure.unusableFile(path, error)
     }
-    guard let json = try? JSONReader.read(bytes), json.object != nil else {
+    let json: JSONValue
+    do throws(JSONFile.Fault) { json = try JSONFile.read(bytes) } catch {
+      throw .unusable("\(path) \(error.explanation).")
+    }
+    guard json.object != nil else {
       throw .unusable("\(path) does not contain a JSON object.")
     }
     let descriptors = json["providers"]?.array ?? [json]
