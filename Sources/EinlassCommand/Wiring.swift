@@ -152,7 +152,7 @@ final class Wiring {
     var configuration = Configuration()
     guard let path else { return (configuration, nil) }
     do throws(Problem) {
-      let json = try read(path, others: .mayNothing, what: "configuration")
+      let json = try configurationFile(path)
       configuration.store = json["store"]?.string
       do throws(ConfigurationError) { return (try Configuration(json), nil) } catch {
         throw .configuration(
@@ -160,6 +160,19 @@ final class Wiring {
       }
     } catch {
       return (configuration, error)
+    }
+  }
+
+  /// Reads the configuration. Others may read one without a secret, which a package manager installs
+  /// for everybody.
+  private static func configurationFile(_ path: String) throws(Problem) -> JSONValue {
+    do throws(Problem) {
+      return try read(path, others: .mayNothing, what: "configuration")
+    } catch {
+      guard let json = try? read(path, others: .mayRead, what: "configuration"),
+        !Configuration.holdsSecret(json)
+      else { throw error }
+      return json
     }
   }
 

@@ -93,6 +93,18 @@ public struct Configuration: Sendable {
     }
   }
 
+  /// Whether nobody else may read the parsed file: it has a client's secret or key, or an address or
+  /// a command, which can hold a password.
+  public static func holdsSecret(_ json: JSONValue) -> Bool {
+    let registrations =
+      json["applications"]?.object?.members
+      .flatMap { $0.value.object?.members ?? [] } ?? []
+    return ["proxy", "store", "keyCommand"].contains { json[$0] != nil }
+      || registrations.contains {
+        $0.value["clientSecret"] != nil || $0.value["privateKey"] != nil
+      }
+  }
+
   /// Returns hosts, as an address spells them.
   private static func hosts(
     _ json: JSONValue, _ pointer: String

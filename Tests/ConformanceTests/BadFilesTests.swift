@@ -253,15 +253,31 @@ import Testing
     #expect(accounts.dropLast().allSatisfy { $0 == accounts[0] } && accounts.last != accounts[0])
   }
 
-  @Test func `A configuration that others can read is refused with its mode and the fix`() throws {
+  @Test(arguments: [
+    (#"{"applications": {"*": {"github": {"clientId": "c", "clientSecret": "s"}}}}"#, 0o644, true),
+    (#"{"applications": {"a": {"github": {"clientId": "c", "privateKey": "k"}}}}"#, 0o444, true),
+    (#"{"proxy": "http://127.0.0.1:9"}"#, 0o640, true), (#"{"store": "memory"}"#, 0o604, true),
+    (#"{"keyCommand": ["/bin/true"]}"#, 0o644, true), (#"{"services": []}"#, 0o664, true),
+    (#"{"services": []}"#, 0o646, true),
+    // The controls: nobody else may change these, and they hold no secret.
+    (#"{"services": []}"#, 0o444, false), ("{}", 0o644, false),
+    (#"{"applications": {"*": {"github": {"clientId": "c"}}}}"#, 0o444, false),
+  ])
+  func `A configuration that others can read is refused with its mode and the fix`(
+    text: String, mode: Int, isRefused: Bool
+  ) throws {
     let folder = try TemporaryFolder()
-    let file = try folder.file("config.json", "{}")
-    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
+    let file = try folder.file("config.json", text)
+    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
     let front = try FrontEnd(["--store", "memory", "--config", file])
     defer { front.terminate() }
     let greeting = try front.call("initialize", ["client": ["name": "test"]])
     let problem = greeting["configuration"]?["problem"]
-    #expect(problem?["message"]?.string?.contains("0644") == true)
+    guard isRefused else {
+      #expect(problem == nil, "\(problem?.text ?? "")")
+      return
+    }
+    #expect(problem?["message"]?.string?.contains("0\(String(mode, radix: 8))") == true)
     #expect(problem?["next"]?.array?.first?["command"]?.string == "chmod go-rwx '\(file)'")
   }
 

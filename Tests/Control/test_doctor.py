@@ -25,10 +25,23 @@ def test_the_doctor_names_what_is_wrong_and_what_to_do(two, tmp_path):
     (tmp_path / "key").chmod(0o755)
     code, output, _ = run("doctor", *two)
     assert code == 1 and "problem  key: " in output and "chmod go-rwx" in output
-    (tmp_path / "config.json").write_text("{}")
-    (tmp_path / "config.json").chmod(0o644)
-    code, output, _ = run("doctor", *two, "--config", str(tmp_path / "config.json"))
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({"applications": {"*": {"github": {"clientId": "c", "clientSecret": "s"}}}}))
+    config.chmod(0o644)
+    code, output, _ = run("doctor", *two, "--config", str(config))
     assert code == 1 and "problem  configuration" in output
+
+
+def test_the_doctor_takes_a_link_to_a_read_only_file_without_secrets(two, tmp_path):
+    """Package managers that keep a person's files make such links."""
+    installed, config = tmp_path / "installed.json", tmp_path / "config.json"
+    installed.write_text(json.dumps({"services": [{"address": "git.example.com", "provider": "github"}]}))
+    installed.chmod(0o444)
+    config.symlink_to(installed)
+    code, output, _ = run("doctor", *two, "--config", str(config))
+    assert code == 0 and f"ok       configuration: {config} is valid" in output, output
+    code, output, errors = run("services", *two, "--config", str(config))
+    assert code == 0 and "git.example.com" in output, errors
 
 
 @pytest.mark.parametrize("wrong", ["missing", "garbage", "open"])

@@ -81,7 +81,7 @@ extension Doctor {
 
   private func configured(_ member: String) -> [JSONObject.Member] {
     guard let path = server.configurationInUse,
-      let bytes = try? PersonalFile.read(path, others: .mayNothing, limitBytes: 1 << 20)
+      let bytes = try? PersonalFile.read(path, others: .mayRead, limitBytes: 1 << 20)
     else { return [] }
     return (try? JSONFile.read(bytes))?[member]?.object?.members ?? []
   }
