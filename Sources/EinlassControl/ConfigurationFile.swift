@@ -38,6 +38,9 @@ struct ConfigurationFile {
     set { content["services"] = newValue.isEmpty ? nil : .array(newValue) }
   }
 
+  /// The path of the file of trusted authorities.
+  var caFile: String? { content["caFile"]?.string }
+
   /// The elements of `folders`.
   var folders: [JSONValue] {
     get { content["folders"]?.array ?? [] }

@@ -229,8 +229,9 @@ extension TransferFault {
       NetworkCode.unknown.problem(host, state.sentence, advice: .installLibcurl)
     case .curl(let report) where report.code == CURLE_SSL_CACERT_BADFILE:
       NetworkCode.secureConnectionFailed.problem(
-        host, "The file of trusted certificates cannot be read.", advice: .checkCAFile, path: caFile
-      )
+        host,
+        "The file of trusted certificates\(caFile.map { " \($0)" } ?? "") cannot be read, or has none.",
+        advice: .checkCAFile, path: caFile)
     case .curl(let report) where report.code == CURLE_SSL_PINNEDPUBKEYNOTMATCH:
       .otherPublicKey(host)
     case .curl(let report) where SystemError(number: report.systemError).isForWantOfDescriptors:

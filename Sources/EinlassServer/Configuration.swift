@@ -65,8 +65,11 @@ public struct Configuration: Sendable {
         let address = try Self.documentAddress(member.value, "/clientMetadata")
         clientMetadata["*"] = clientMetadata["*"] ?? address
       case "origins": origins = try Self.strings(member.value, "/origins")
-      case "caFile": caFile = try Self.string(member.value, "/caFile")
-      case "proxy": proxy = try Self.string(member.value, "/proxy")
+      case "caFile":
+        let file = try Self.string(member.value, "/caFile")
+        guard file.hasPrefix("/") else { throw ConfigurationError("/caFile", "an absolute path") }
+        caFile = file
+      case "proxy": proxy = try Self.proxy(member.value)
       case "internalHosts": internalHosts = try Self.hosts(member.value, "/internalHosts")
       case "services": services = try Self.services(member.value)
       case "folders": folders = try Self.folders(member.value)
@@ -103,6 +106,20 @@ public struct Configuration: Sendable {
       || registrations.contains {
         $0.value["clientSecret"] != nil || $0.value["privateKey"] != nil
       }
+  }
+
+  /// Returns the address of a proxy: a host, which may have a scheme of libcurl before it.
+  private static func proxy(_ json: JSONValue) throws(ConfigurationError) -> String {
+    let proxy = try string(json, "/proxy")
+    let schemes = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
+    let scheme = proxy.prefix { $0 != ":" }
+    let hasScheme = proxy[scheme.endIndex...].hasPrefix("://")
+    guard proxy.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
+      !hasScheme || schemes.contains(scheme.lowercased())
+    else {
+      throw ConfigurationError("/proxy", "an address such as http://proxy.example.com:3128")
+    }
+    return proxy
   }
 
   /// Returns hosts, as an address spells them.

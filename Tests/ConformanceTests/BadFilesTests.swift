@@ -117,7 +117,9 @@ import Testing
       #"{"applications": {"*": {"twitter": {"clientId": "x\u0085"}}}}"#,
       "/applications/*/twitter/clientId"
     ),
-    (#"{"caFile": "/nowhere\u0000/else"}"#, "/caFile"),
+    (#"{"caFile": "/nowhere\u0000/else"}"#, "/caFile"), (#"{"caFile": "~/ca.pem"}"#, "/caFile"),
+    (#"{"proxy": "http://a b"}"#, "/proxy"), (#"{"proxy": "ftp://a.example"}"#, "/proxy"),
+    (#"{"proxy": "://a.example"}"#, "/proxy"), (#"{"proxy": "http://é.example"}"#, "/proxy"),
     (
       #"{"applications": {"*": {"twitter": {"clientId": "x", "privateKey": 7}}}}"#,
       "/applications/*/twitter/privateKey"

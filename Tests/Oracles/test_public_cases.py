@@ -6,10 +6,12 @@ with a proxy, a wrong clock or without a home folder.
 import json
 import os
 import socket
+import ssl
 import subprocess
 import threading
 import time
 from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler
 
 import jwt
 import pytest
@@ -331,6 +333,48 @@ def test_a_proxy_that_is_down_is_the_cause_and_not_the_server(proxy):
     failure = add_elsewhere({"https_proxy": f"http://{proxy.place}"})
     assert failure["message"].startswith("The proxy for login.example.invalid does not accept"), failure
     assert failure["data"]["retryable"] and "proxy" in failure["data"]["next"][0]["label"]
+
+
+# A server with a certificate of an authority that the system does not know.
+
+@pytest.fixture
+def secure(tmp_path):
+    """The address of a server, and its certificate, which is its own authority."""
+    certificate, key = str(tmp_path / "authority.pem"), str(tmp_path / "authority.key")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key,
+                    "-out", certificate, "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"],
+                   check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    server = Server(("127.0.0.1", 0), BaseHTTPRequestHandler)
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    server.handle_error = lambda *_: None
+    threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
+    yield f"https://localhost:{server.server_port}", certificate
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE"])
+def test_an_authority_of_a_variable_is_not_trusted_and_the_next_step_says_so(secure, variable):
+    issuer, certificate = secure
+    failure = call("providers.add", {variable: certificate}, "--store", "memory", issuer=issuer)["error"]
+    assert failure["data"]["networkCode"] == -1203, failure
+    assert "caFile" in failure["data"]["next"][0]["label"] and "SSL_CERT_FILE" in failure["data"]["next"][0]["label"]
+
+
+@pytest.mark.parametrize("content", [None, "junk", "the authority (the control)"])
+def test_a_file_of_authorities_that_cannot_be_read_is_named(secure, tmp_path, content):
+    issuer, certificate = secure
+    file, config = tmp_path / "ca.pem", tmp_path / "config.json"
+    if content is not None:
+        file.write_text(content if content == "junk" else (tmp_path / "authority.pem").read_text())
+    config.write_text(json.dumps({"caFile": str(file)}))
+    config.chmod(0o600)
+    failure = call("providers.add", {}, "--store", "memory", "--config", str(config), issuer=issuer)["error"]
+    # The server answers every request with 501.
+    assert (str(file) in failure["message"]) == (content in (None, "junk")), failure
+    assert (failure["data"]["reason"] == "networkFailure") == (content in (None, "junk")), failure
 
 
 # HOME, whether accounts can be read, and words of the refusal.

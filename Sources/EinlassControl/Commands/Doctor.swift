@@ -48,6 +48,13 @@ struct Doctor: ServerCommand {
     guard let path = server.configurationInUse else {
       return [Finding("configuration", .well, "none")]
     }
+    if let file = try ConfigurationFile(server).caFile, unsafe access(file, R_OK) != 0 {
+      return [
+        Finding(
+          "configuration", .wrong, "\(path) names \(clean(file)) as caFile, which cannot be read",
+          NextStep("Correct caFile in that file."))
+      ]
+    }
     let unknown = try unknownProviders(console)
     guard unknown.isEmpty else {
       return unknown.map {

@@ -40,7 +40,8 @@ extension Problem.Advice {
     case .checkProxy: "Check the setting of the proxy"
     case .checkAddress: "Check the address, then try again"
     case .checkNetwork: "Check the name of the server and the network, then try again"
-    case .trustAuthority: "If you trust that authority, set caFile to its certificate"
+    case .trustAuthority:
+      "If you trust that authority, set caFile to its certificate; SSL_CERT_FILE is not read"
     case .checkCertificate: "Check the certificate of the registration"
     case .addCertificate: "Add certificate and privateKey to the registration"
     case .installLibcurl: "Install libcurl 7.87 or later, on Debian the package libcurl4"
