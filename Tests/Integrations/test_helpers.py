@@ -52,6 +52,14 @@ def test_docker_gets_a_password(signed_in):
     house.do("services", "add", "https://git.example.com/x", "gitlab", "--yes")
     house.do("services", "add", "https://images.example.com:5000", "gitlab", "--username", "ada", "--yes")
     assert json.loads(ask("list", "")[1]) == {"registry.example.com": "oauth2", "images.example.com:5000": "ada"}
+    # `docker logout` of a registry that is not known here.
+    assert ask("erase", "nowhere.example") == (0, "", "")
+    house.do("services", "add", "https://index.docker.io/v1", "gitlab", "--yes")
+    assert json.loads(ask("get", "https://index.docker.io/v1/")[1])["Secret"]
+    for name in ("access-token", "refresh-token"):
+        code, output, errors = ask("get", "https://index.docker.io/v1/" + name)
+        assert code == 1 and output == "credentials not found in native keychain\n", errors
+        assert ask("erase", "https://index.docker.io/v1/" + name) == (0, "", "")
     for operation, text in (("store", "{}"), ("other", ""), ("get", ""), ("get", "a b"), ("get", "a\nb"), ("get", "é")):
         code, output, errors = ask(operation, text)
         assert code == 1 and output == "" and errors.count("\n") == 1

@@ -7,6 +7,12 @@ package struct DockerProtocol: ProgramProtocol {
   /// The text by which docker recognises that a helper has nothing, so that it goes on without.
   private static let nothing = "credentials not found in native keychain"
 
+  /// The names under which docker keeps its own sign-in to its public registry. They are no
+  /// registries.
+  private static let ownNames = ["access-token", "refresh-token"].map {
+    "https://index.docker.io/v1/\($0)"
+  }
+
   private let operation: String
   private var address = ""
 
@@ -38,11 +44,22 @@ package struct DockerProtocol: ProgramProtocol {
   }
 
   package func run(with client: any Client) throws(Failure) {
+    if Self.ownNames.contains(address) {
+      guard operation == "get" else { return }
+      try TextOutput(1).write(Self.nothing + "\n")
+      throw .unusable("docker keeps this sign-in itself.")
+    }
     let target: TokenTarget
     do throws(Failure) {
       let address = try Self.address(of: address, client)
       target = try client.target(["address": .string(address)])
     } catch {
+      // Of a registry that nobody serves there is nothing to forget.
+      if operation == "erase", case .refused(let refusal) = error,
+        refusal.data["detail"]?.string == "notServed"
+      {
+        return
+      }
       // For a store that cannot be read docker stops, and shows the failure.
       if operation == "get", case .refused(let refusal) = error,
         refusal.reason != "accountStoreFailure"
