@@ -47,6 +47,7 @@ import Testing
       ("protocol=https\nhost=github.com%0ahost\n", "Line 2 of the input holds a character"),
       ("protocol=https\nhost=ada@github.com\n", "Line 2 of the input holds a character"),
       ("protocol=https\nhost=github.com/x\n", "Line 2 of the input holds a character"),
+      ("protocol=https\nhost=b\u{fc}cher.example\n", "not in Punycode (xn--)"),
       ("protocol=ftp\nhost=github.com\n", "Line 1 of the input names a protocol"),
       ("host=smtp.gmail.com:9999\nprotocol=smtp\n", "Line 1 of the input names a port"),
       ("protocol=imap\nhost=imap.gmail.com:evil.example\n", "Line 2 of the input names a port"),

@@ -215,6 +215,7 @@ def test_a_newer_git_gets_a_bearer_token_that_no_other_helper_stores(house, remo
     ("protocol=https\n\nhost=gitlab.com\n", "names no protocol and host"),
     ("protocol=https\nhost=ada@gitlab.com\n\n", "character that no host name has"),
     ("protocol=https\nhost=gitlab.com/x\n\n", "character that no host name has"),
+    ("protocol=https\nhost=bücher.example\n\n", "not in Punycode"),
     ("protocol=https\nhost=gitlab.com?x\n\n", "character that no host name has"),
     ("protocol=https\nhost=gitlab.com%0ahost=evil\n\n", "character that no host name has"),
     ("protocol=ssh\nhost=gitlab.com\n\n", "Line 1"),

@@ -47,6 +47,9 @@ package struct GitInput {
     guard let scheme = values["protocol"], let host = values["host"], !host.isEmpty else {
       throw .unusable("The input names no protocol and host.")
     }
+    guard host.utf8.allSatisfy({ $0 < 0x80 }) else {
+      throw bad("host", "names a host in characters outside ASCII, and not in Punycode (xn--)")
+    }
     guard host.utf8.allSatisfy(isHostByte) else {
       throw bad("host", "holds a character that no host name has")
     }
