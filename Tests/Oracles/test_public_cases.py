@@ -182,6 +182,7 @@ def test_the_refresh_without_a_request_goes_on_after_a_network_in_the_way(tmp_pa
     assert front_end.token(account) == "at"
 
     provider.answers[REFRESH], goes_on = PORTALS[row]
+    front_end.call("test.advanceClock", seconds=3480)
     refreshes(front_end, provider, 1)
     if goes_on:
         provider.answers[REFRESH] = lambda usual: (200, {}, body(usual | {"access_token": "new"}))
@@ -355,7 +356,7 @@ def secure(tmp_path):
     server.server_close()
 
 
-@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE"])
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "CURL_CA_BUNDLE"])
 def test_an_authority_of_a_variable_is_not_trusted_and_the_next_step_says_so(secure, variable):
     issuer, certificate = secure
     failure = call("providers.add", {variable: certificate}, "--store", "memory", issuer=issuer)["error"]
@@ -363,18 +364,37 @@ def test_an_authority_of_a_variable_is_not_trusted_and_the_next_step_says_so(sec
     assert "caFile" in failure["data"]["next"][0]["label"] and "SSL_CERT_FILE" in failure["data"]["next"][0]["label"]
 
 
-@pytest.mark.parametrize("content", [None, "junk", "the authority (the control)"])
+def test_a_certificate_of_the_network_in_the_way_of_a_refresh_is_no_end(secure, tmp_path):
+    place, _ = secure
+    words = descriptor(
+        {"kind": "authorizationCode", "authorize": {"method": "GET", "url": place + "/authorize"}, "redirect": {},
+         "token": {"method": "POST", "url": place + "/token"}, "refresh": {}, "clientAuthentication": "none"}, None)
+    words.pop("identity")
+    front_end = FrontEnd(tmp_path, words, {"clientId": "cid"})
+    account = front_end.call("accounts.add", provider="oracle", username="ada", credential={
+        "type": "oauth2", "token": "at", "refreshToken": "rt", "clientId": "cid", "expiresAt": 1})["account"]
+    front_end.call("access.set", provider="oracle", state="granted")
+    failure = front_end.answer(front_end.send("credentials.get", account=account))
+    assert failure.data["networkCode"] == -1203 and failure.data["retryable"], failure
+    assert front_end.health(account) == "ok"
+    front_end.close()
+
+
+@pytest.mark.parametrize("content", ["missing", "folder", "junk", "the authority (the control)"])
 def test_a_file_of_authorities_that_cannot_be_read_is_named(secure, tmp_path, content):
     issuer, certificate = secure
     file, config = tmp_path / "ca.pem", tmp_path / "config.json"
-    if content is not None:
+    if content == "folder":
+        file.mkdir()
+    elif content != "missing":
         file.write_text(content if content == "junk" else (tmp_path / "authority.pem").read_text())
     config.write_text(json.dumps({"caFile": str(file)}))
     config.chmod(0o600)
     failure = call("providers.add", {}, "--store", "memory", "--config", str(config), issuer=issuer)["error"]
     # The server answers every request with 501.
-    assert (str(file) in failure["message"]) == (content in (None, "junk")), failure
-    assert (failure["data"]["reason"] == "networkFailure") == (content in (None, "junk")), failure
+    is_good = content.endswith("(the control)")
+    assert (str(file) in failure["message"]) != is_good, failure
+    assert (failure["data"]["reason"] == "networkFailure") != is_good, failure
 
 
 # HOME, whether accounts can be read, and words of the refusal.
