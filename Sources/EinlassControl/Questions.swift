@@ -5,10 +5,7 @@ internal import EinlassJSON
 /// (protocol/GUIDE.md, "Prompts").
 struct Questions {
   /// The prompt kinds sent as capabilities in `initialize`.
-  static let kinds = [
-    "grantAccess", "selectAccount", "confirmAccount", "replaceAccount", "openURL", "deviceCode",
-    "enterVerifier", "enterPassphrase", "enterPassword", "trustCertificate",
-  ]
+  static let kinds = ["any"]
 
   let person: Person
   /// Whether a page is opened in the browser.

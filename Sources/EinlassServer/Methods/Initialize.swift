@@ -181,7 +181,8 @@ extension Session.FrontEnd {
     wantsChangeNotifications = params[Params.capabilities][wantsChanges]
     wantsNetworkNotifications = params[Params.capabilities][wantsNetwork]
     wantsUserNotifications = params[Params.capabilities][wantsUsers]
-    prompts = Set(params[Params.capabilities][shownPrompts].compactMap(Prompt.Kind.init))
+    let shown = params[Params.capabilities][shownPrompts]
+    prompts = Set(shown.contains("any") ? Prompt.Kind.allCases : shown.compactMap(Prompt.Kind.init))
     for member in params[Params.applications].members {
       registrations[catalog.id(of: member.name) ?? member.name] = ClientRegistration(member.value)
     }
@@ -254,7 +255,8 @@ private let initializeDescription = """
   - `client.name` is the *application* with the access. The front end declares it itself: a courtesy to the
     person and a part of the audit trail, not a boundary between programs of one user.
   - einlass never sends a prompt of another kind than `capabilities.prompts`. A request that needs one fails with
-    `interactionRequired`, and `prompts` names the ways to answer in advance.
+    `interactionRequired`, and `prompts` names the ways to answer in advance. `any` names every kind, also that of a later
+    einlass: it is for a front end that draws `show`.
   - `applications` are registrations of the front end itself. They win over those of the configuration file. They are
     never stored and never logged.
   - `initialize` does not fail because of the store: `store.problem` names the fault.
