@@ -76,10 +76,8 @@ It answers by `einlass-answer'.")
     ("store.status" . "einlassctl store slots"))
   "The command for a next step, by its method.")
 
-(defconst einlass--kinds
-  ["grantAccess" "selectAccount" "confirmAccount" "replaceAccount" "openURL" "deviceCode" "enterVerifier"
-   "enterPassphrase" "enterPassword" "trustCertificate"]
-  "The kinds of prompt that this package shows.")
+(defconst einlass--kinds ["any"]
+  "The kinds of prompt that this package shows, as `initialize' names them.")
 
 ;;; The running einlass
 
@@ -307,7 +305,7 @@ a plist with `:code', `:message' and `:data'."
   (pcase method
     ('prompt.opened
      ;; An einlass from before `show' has no words.
-     (if (not (and (seq-contains-p einlass--kinds (plist-get params :kind)) (plist-get params :show)))
+     (if (not (and (seq-intersection einlass--kinds (list "any" (plist-get params :kind))) (plist-get params :show)))
          (einlass-answer params "cancel")
        (oset connection prompts (append (oref connection prompts) (list params)))
        (funcall einlass-show-function params)))

@@ -24,7 +24,8 @@
        (heard nil) (answers nil)
        (connection
         (progn
-          (setq einlass-show-function #'ignore)
+          (setq einlass-show-function #'ignore
+                einlass--kinds (plist-get (plist-get (plist-get task :initialize) :capabilities) :prompts))
           (add-hook 'einlass-notification-functions
                     (lambda (method params) (setq heard (append heard (list (cons (symbol-name method) params))))))
           (condition-case problem

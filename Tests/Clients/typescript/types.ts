@@ -1,5 +1,5 @@
 // Compiles without an error: the good lines are typed, and each line below an expected error has one.
-import { Account, Answer, Client, EinlassError, PromptHandlers, PromptKind } from "einlass";
+import { Account, Answer, Client, EinlassError, PromptHandlers } from "einlass";
 
 async function requests(client: Client) {
   const { accounts } = await client.request("accounts.list");
@@ -45,8 +45,8 @@ const every: Required<PromptHandlers> = {
   enterPassphrase: ({ purpose }) => ({ passphrase: purpose }),
   enterPassword: ({ server }) => ({ password: server }),
   trustCertificate: () => undefined,
+  any: ({ show }) => show.buttons.some(({ action }) => action === "decline") && {},
 };
-const kinds: PromptKind[] = Object.keys(every) as PromptKind[];
 
 // @ts-expect-error: an account is chosen by its id
 const chosen: Answer<"selectAccount"> = true;

@@ -14,9 +14,6 @@ from .widgets import GLib
 from .windows import Refused, Window, Windows
 
 log = logging.getLogger("einlass_prompter")
-#: The kinds of prompt that einlass may open. Each is drawn by `show`.
-KINDS = ("grantAccess", "selectAccount", "confirmAccount", "replaceAccount", "openURL", "deviceCode", "enterVerifier",
-         "enterPassphrase", "enterPassword", "trustCertificate")
 Failed = Callable[[EinlassError], object]
 
 
@@ -45,7 +42,7 @@ class Connection:
         # The windows answer by themselves, so the answer of `_hold` comes after the end of its prompt and is refused.
         logging.getLogger("einlass").setLevel(logging.ERROR)
         self._ended: Dict[str, threading.Event] = {}
-        self.client = Client([find_einlass()], prompts=dict.fromkeys(KINDS, self._hold))
+        self.client = Client([find_einlass()], prompts={"any": self._hold})
         self.windows = Windows(self._answer, accounts=self, window=window, opens_pages=opens_pages)
         self.client.on("prompt.opened", self._opened)
         self.client.on("prompt.closed", self._closed)

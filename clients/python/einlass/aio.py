@@ -132,8 +132,8 @@ class AsyncClient:
     # Requests
 
     async def initialize(self, name: str, **params: Any) -> InitializeResult:
-        """Sends `initialize`. Access is granted to the application `name`. Declares the prompts that have a function;
-        further members (`title`, `applications`, `locale`) are passed on."""
+        """Sends `initialize`. Access is granted to the application `name`. Declares the prompts that have a function
+        (`any`: every other kind, by `show`); further members (`title`, `applications`, `locale`) are passed on."""
         result: InitializeResult = await self.request("initialize", hello(name, self.prompts, params))
         return result
 
@@ -242,7 +242,7 @@ class AsyncClient:
     # Prompts
 
     async def _ask(self, prompt: str, params: Dict[str, Any]) -> None:
-        function = self.prompts.get(str(params.get("kind")))
+        function = self.prompts.get(str(params.get("kind")), self.prompts.get("any"))
         answer: Answer = None
         with logging_failure(params.get("kind")):
             if inspect.iscoroutinefunction(function):

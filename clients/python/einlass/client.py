@@ -103,8 +103,8 @@ class Client:
     # Requests
 
     def initialize(self, name: str, *, timeout: Optional[float] = None, **params: Any) -> InitializeResult:
-        """Sends `initialize`. Access is granted to the application `name`. Declares the prompts that have a function;
-        further members (`title`, `applications`, `locale`) are passed on."""
+        """Sends `initialize`. Access is granted to the application `name`. Declares the prompts that have a function
+        (`any`: every other kind, by `show`); further members (`title`, `applications`, `locale`) are passed on."""
         result: InitializeResult = self.request("initialize", hello(name, self.prompts, params), timeout)
         return result
 
@@ -267,7 +267,7 @@ class Client:
         if identifier not in self._open_prompts:
             return  # closed during the answer to an earlier prompt
         answer: Answer = None
-        function = self.prompts.get(str(prompt.get("kind")))
+        function = self.prompts.get(str(prompt.get("kind")), self.prompts.get("any"))
         with logging_failure(prompt.get("kind")):
             answer = function(prompt) if function else None
         if identifier not in self._open_prompts:

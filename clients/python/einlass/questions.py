@@ -8,7 +8,6 @@ from .browser import open_page
 from .client import Answer, PromptFunction
 from .keyboard import Closed, Keyboard
 from .text import clean, columns, qr_code, say
-from .wire import KINDS
 
 
 class Questions:
@@ -21,8 +20,8 @@ class Questions:
         self._remember = remember
 
     def prompts(self) -> Dict[str, PromptFunction]:
-        """Returns a function for each kind of prompt."""
-        return {kind: self.ask for kind in KINDS}
+        """Returns the function for any kind of prompt."""
+        return {"any": self.ask}
 
     def ask(self, prompt: Mapping[str, Any]) -> Answer:
         self.keyboard.prompt = str(prompt["prompt"])

@@ -14,9 +14,6 @@ log = logging.getLogger("einlass")
 Params = Mapping[str, Any]
 #: The answer to a prompt: the members of "accept", or True for none; False declines; None cancels.
 Answer = Union[Params, bool, None]
-#: Every kind of prompt, for a front end that draws `show`.
-KINDS = ("grantAccess", "selectAccount", "confirmAccount", "replaceAccount", "openURL", "deviceCode", "enterVerifier",
-         "enterPassphrase", "enterPassword", "trustCertificate")
 
 
 class EinlassError(Exception):

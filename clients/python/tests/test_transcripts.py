@@ -8,7 +8,6 @@ import pytest
 import transcripts
 
 from einlass import Client, EinlassError
-from einlass.wire import KINDS
 
 PATIENCE = 20
 SERVER = str(Path(transcripts.__file__))
@@ -23,7 +22,7 @@ def test_most_transcripts_fit():
 def test_the_client_keeps_to_the_transcript(path):
     steps = transcripts.load(path)
     answers, heard = queue.Queue(), queue.Queue()
-    prompts = dict.fromkeys(KINDS, lambda prompt: answers.get(timeout=PATIENCE))
+    prompts = {"any": lambda prompt: answers.get(timeout=PATIENCE)}
     calls = {}
     with Client([sys.executable, SERVER, str(path)], prompts=prompts) as client:
         for method in {m["method"] for step in steps for m in transcripts.outs(step) if "method" in m}:

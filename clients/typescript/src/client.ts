@@ -195,7 +195,7 @@ export class Client {
 
   /** Each prompt is asked at once, because `openURL` and `enterVerifier` are open together. */
   private async ask(prompt: Prompt): Promise<void> {
-    const handler = this.prompts[prompt.kind] as ((p: Prompt, closed: Signal) => Answer<"openURL">) | undefined;
+    const handler = (this.prompts[prompt.kind] ?? this.prompts.any) as ((p: Prompt, closed: Signal) => Answer<"openURL">) | undefined;
     const closed = this.open.get(prompt.prompt)!.signal;
     let answer: Answer<"openURL">; // that of any kind
     try {

@@ -36,4 +36,7 @@ export interface PlainSignal {
  */
 export type PromptHandlers = {
   [K in PromptKind]?: (prompt: PromptOf<K>, closed: Signal) => Answer<K> | Promise<Answer<K>>;
+} & {
+  /** Draws `show` of any kind without a function of its own, also of a later einlass. */
+  any?: (prompt: Prompt, closed: Signal) => Answer<"openURL"> | Promise<Answer<"openURL">>;
 };

@@ -1,6 +1,6 @@
 import { CancellationTokenSource, commands, Disposable, env, ProgressLocation, QuickPickItem, window } from "vscode";
 import {
-  Account, Answer, Prompt, PromptForm, PromptFormButtons, PromptHandlers, PromptKind, Signal,
+  Account, Answer, Prompt, PromptForm, PromptFormButtons, PromptHandlers, Signal,
 } from "../../typescript/src/index";
 import { plain, sentences } from "./text";
 
@@ -17,11 +17,6 @@ export function entry(account: Account): Choice<{ account: string }> {
   };
 }
 
-const KINDS: readonly PromptKind[] = [
-  "grantAccess", "selectAccount", "confirmAccount", "replaceAccount", "openURL", "deviceCode", "enterVerifier",
-  "enterPassphrase", "enterPassword", "trustCertificate",
-];
-
 /** The members of an answer, or the answer of a button. */
 type Drawn = Record<string, unknown> | boolean | undefined;
 
@@ -37,8 +32,7 @@ function members({ action, ...rest }: Record<string, unknown>): Drawn {
 
 /** The prompts of einlass as lists, input boxes and notifications. Each goes away when its prompt closes. */
 export class Prompts implements Disposable {
-  readonly handlers = Object.fromEntries(
-    KINDS.map((kind) => [kind, (prompt: Prompt, closed: Signal) => this.draw(prompt, closed)])) as PromptHandlers;
+  readonly handlers: PromptHandlers = { any: (prompt, closed) => this.draw(prompt, closed) };
   private readonly registration = commands.registerCommand(LINK, (key) => this.links.get(key)?.());
   private readonly links = new Map<string, () => unknown>();
   /** The functions that ask for the last address of the browser, by flow. */

@@ -2,10 +2,7 @@
 local M = {}
 local questions, panels = require("einlass.questions"), require("einlass.panels")
 
-M.kinds = {
-  "grantAccess", "selectAccount", "confirmAccount", "replaceAccount", "openURL", "deviceCode", "enterVerifier",
-  "enterPassphrase", "enterPassword", "trustCertificate",
-}
+M.kinds = { "any" }
 
 --- Returns whether the person enters the answer beside the page of its flow.
 local function is_beside(show)

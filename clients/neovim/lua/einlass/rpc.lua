@@ -190,15 +190,15 @@ function Client:_receive(message)
 end
 
 function Client:_ask(prompt)
-  local id = prompt.prompt
+  local id, is_shown = prompt.prompt, self.kinds[prompt.kind] or self.kinds.any
   local function answer(action, members)
     local params = vim.tbl_extend("force", members or {}, { prompt = id, action = action })
     self:request("prompt.answer", params, function(_, problem)
       -- Any other problem means that the prompt is over.
-      if problem and problem.reason == "invalidChoice" and self.kinds[prompt.kind] then self:_ask(prompt) end
+      if problem and problem.reason == "invalidChoice" and is_shown then self:_ask(prompt) end
     end)
   end
-  if not self.kinds[prompt.kind] then return answer("cancel") end
+  if not is_shown then return answer("cancel") end
   local ok, dialog = pcall(self.on.prompt, prompt, answer)
   if ok then
     self.dialogs[id] = dialog
