@@ -174,6 +174,18 @@ def test_the_person_decides_about_access(house, key, decided):
     assert grants(house).get("emacs") == decided
 
 
+def test_a_long_question_is_shown_whole(house):
+    """A minibuffer of a quarter of the screen, which is Emacs's own, shows the end alone."""
+    show = {"title": "Trust “https://pbx.example”?", "text": [f"Sentence {number}." for number in range(9)], "buttons": [
+        {"action": "accept", "label": "Trust"}, {"action": "cancel", "label": "Send nothing", "default": True}]}
+    prompt = json.dumps(json.dumps({"prompt": "p_1", "show": show}, ensure_ascii=False), ensure_ascii=False)
+    form = f"(einlass--ask (json-parse-string {prompt} :object-type 'plist) #'einlass--question)"
+    with on_terminal(house, form) as terminal:
+        terminal.wait_for("Trust “https://pbx.example”?")
+        terminal.type("no\r")
+        assert terminal.end() == 0
+
+
 def test_a_question_goes_away_with_a_decision_elsewhere(house):
     house.sign_in("github")
     with on_terminal(house, '(if (einlass-token "github") "token")') as terminal:

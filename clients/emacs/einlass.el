@@ -368,6 +368,8 @@ ACTION is \"accept\", \"decline\" or \"cancel\", MEMBERS are those of
 The question goes away when the prompt closes."
   (let ((answer (catch prompt
                   (let ((einlass--asking prompt)
+                        ;; A quarter of the frame has no room for a certificate or many permissions.
+                        (resize-mini-windows t) (max-mini-window-height 0.8)
                         (inhibit-quit nil) (enable-recursive-minibuffers t)
                         (use-dialog-box nil) (history-add-new-input nil))
                     (condition-case nil
