@@ -649,6 +649,16 @@ def test_a_grant_shows_its_sentences_and_is_refused(at_fake, button, action):
     assert answer() == {"prompt": "p_1", "action": action}
 
 
+@pytest.mark.parametrize("length, rows", [(80, 2), (81, 3)])
+def test_a_text_that_fits_above_a_list_is_in_no_row(at_fake, length, rows):
+    show = {**KINDS["confirmAccount"]["prompt"]["show"], "text": ["x" * length]}
+    host, _, answer = at_fake({**KINDS["confirmAccount"]["prompt"], "show": show})
+    shown = host.choose("Continue")
+    assert (shown["placeHolder"], len(shown["items"])) == ("x" * length, rows)
+    host.expect("answer", answer=1)
+    assert answer() == {"prompt": "p_1", "action": "accept"}
+
+
 @LANGUAGES
 def test_a_warning_stands_before_the_other_sentences(at_fake, language):
     show = language({**KINDS["trustCertificate"]["prompt"]["show"], "warning": "The server has another key than before."})

@@ -6,6 +6,9 @@ import { plain, sentences } from "./text";
 
 const LINK = "einlass.link";
 
+/** The length of a text that a list shows whole above its rows. */
+const LINE = 80;
+
 type Choice<T> = QuickPickItem & { answer: T };
 
 /** Returns an account as an entry of a list. */
@@ -79,10 +82,10 @@ export class Prompts implements Disposable {
     return (await this.pickBelow(show, closed, items))?.();
   }
 
-  /** Shows a list that ends with the paragraphs, one in a row, because a list cuts the text above it. */
+  /** Shows a list. One that would cut the text above it ends with the paragraphs, one in a row. */
   private async pickBelow<T>(show: PromptForm, closed: Signal, items: Choice<T>[]): Promise<T | undefined> {
     const { title, text } = heading(show), again = Symbol();
-    const paragraphs = [...(show.warning ? [show.warning] : []), ...(show.text ?? [])];
+    const paragraphs = text.length > LINE ? [...(show.warning ? [show.warning] : []), ...(show.text ?? [])] : [];
     const rows: Choice<T | symbol>[] = [...items, ...paragraphs.map((one) => ({ label: plain(one), answer: again }))];
     for (;;) {
       const answer = await this.pick(closed, title, text, rows);
