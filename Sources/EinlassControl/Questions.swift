@@ -37,9 +37,11 @@ struct Questions {
     }
     var answer: JSONObject = ["action": "accept"]
     if fields.isEmpty || !choices.isEmpty {
-      let text = Self.text(show, person.style, title: false)
-      if !text.isEmpty { person.show(text) }
-      guard let picked = try pick(choices, show, id) else { return nil }
+      // The sentences follow the title, which some of them continue.
+      let isShort = show["text"] == nil && show["warning"] == nil
+      if !isShort { person.show(Self.text(show, person.style)) }
+      let question = isShort ? clean(show["title"]?.plain ?? "") : "Your answer?"
+      guard let picked = try pick(question, choices, show, id) else { return nil }
       answer = picked
     } else {
       person.show(Self.text(show, person.style))
@@ -67,9 +69,9 @@ struct Questions {
   }
 
   /// Returns the sentences of a prompt, a line each.
-  private static func text(_ show: JSONObject, _ style: Style, title: Bool = true) -> String {
+  private static func text(_ show: JSONObject, _ style: Style) -> String {
     let warning = show["warning"].map { style.tinted(clean($0.plain), .warning) }
-    let heading = title ? show["title"].map { clean($0.plain) } : nil
+    let heading = show["title"].map { clean($0.plain) }
     let paragraphs = (show["text"]?.array ?? []).map { clean($0.plain) }
     return ([heading, warning].compactMap(\.self) + paragraphs).joined(separator: "\n")
   }
@@ -81,7 +83,7 @@ struct Questions {
   /// Asks for one of the choices, or for a button. Enter takes the first row, so the default comes
   /// first. Without a default and choices the button of `cancel` does, so that Enter allows nothing.
   private func pick(
-    _ choices: [JSONObject], _ show: JSONObject, _ id: String
+    _ question: String, _ choices: [JSONObject], _ show: JSONObject, _ id: String
   ) throws(Failure) -> JSONObject? {
     let buttons = elements("buttons", of: show)
     let hasDefault = buttons.contains { $0["default"]?.bool == true }
@@ -94,10 +96,7 @@ struct Questions {
       [row["label"], row["detail"]].compactMap { $0.map { clean($0.plain) } }.joined(
         separator: " – ")
     }
-    guard let index = try person.choice(clean(show["title"]?.plain ?? ""), labels, prompt: id)
-    else {
-      return nil
-    }
+    guard let index = try person.choice(question, labels, prompt: id) else { return nil }
     return rows[index]["answer"]?.object ?? ["action": rows[index]["action"] ?? .null]
   }
 
