@@ -43,11 +43,10 @@ class Questions:
             say(f"\n  {clean(url)}\n\n  {clean(code)}\n")
             if drawing := qr_code(prompt.get("verificationUriComplete") or url):
                 say(drawing + "\n")
+            say("The sign-in continues after that; Ctrl-C cancels it.")
         else:
             how = "Your browser opens it; if not, open it" if open_page(url) else "Open it in a browser"
-            say(f"{how}:\n\n  {clean(url)}\n")
-        if not prompt["show"].get("fields"):
-            say("The sign-in continues after that; Ctrl-C cancels it.")
+            say(f"{how}:\n\n  {clean(url)}" + ("\n" if prompt["show"].get("fields") else ""))
 
     def _answer(self, show: Mapping[str, Any]) -> Answer:
         fields, choices = show.get("fields", []), show.get("choices", [])
