@@ -60,8 +60,10 @@ def command_of(step: Mapping[str, Any], options: argparse.Namespace) -> str:
     if words:
         return command_line(words, options)
     own = str(step.get("command") or "")
+    if step.get("method") == "providers.configure":
+        own = shlex.join(["einlassctl", "providers", "configure", *(provider or ["PROVIDER"])])
     named = shlex.join(options_of(options, "einlass", "store", "config", "key_file"))
-    return clean(f"{own} {named}") if own.startswith("einlassctl ") and named else ""
+    return clean(f"{own} {named}".rstrip()) if own.startswith("einlassctl ") else ""
 
 
 def command_line(words: Sequence[str], options: argparse.Namespace) -> str:

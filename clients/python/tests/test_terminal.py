@@ -336,9 +336,12 @@ def test_a_next_step_has_the_command_of_this_program(step, shown):
 
 @pytest.mark.parametrize("options, shown", [([], ""), (["--store", "/a b/store.db"], " --store '/a b/store.db'")])
 def test_a_command_of_einlassctl_names_the_store_in_use(options, shown):
-    data = {"reason": "x", "retryable": False, "next": [{"label": "Unlock", "command": "einlassctl store unlock --for 8h"}]}
+    data = {"reason": "x", "retryable": False, "next": [
+        {"label": "Unlock", "command": "einlassctl store unlock --for 8h"},
+        {"label": "Register", "method": "providers.configure", "params": {"provider": "github"}}]}
     lines = explain(EinlassError(1, "x", data, "No."), terminal.parse(["accounts", *options])).splitlines()
-    assert lines[1:] == [f"   next: Unlock: einlassctl store unlock --for 8h{shown}"]
+    assert lines[1:] == [f"   next: Unlock: einlassctl store unlock --for 8h{shown}",
+                         f"   next: Register: einlassctl providers configure github{shown}"]
 
 
 def test_the_next_step_for_the_parameter_server_is_its_option():
