@@ -123,6 +123,13 @@ import Testing
         == ["The sign-in goes on by itself if the browser is on this machine."])
   }
 
+  @Test(arguments: [nil, "Ada Lovelace"] as [String?])
+  func `The user name of an account is beside its name, and not repeated`(name: String?) {
+    let form = PromptForm(.confirmAccount(Self.account("ada", displayName: name)), of: Self.flow)
+    let text = ([form.title] + form.text).map { $0.text(in: .english) }.joined()
+    #expect(text.split(separator: "“ada”", omittingEmptySubsequences: false).count == 2)
+  }
+
   @Test func `A new account needs no id, however many accounts there are`() {
     let form = PromptForm(.replaceAccount([Self.account("ada")], more: true), of: Self.flow)
     #expect(form.fields.isEmpty && form.buttons.first?.action == "accept")

@@ -23,9 +23,9 @@ extension PromptForm {
         PromptForm(
           title: "Continue as \(account.shownName)?",
           text: [
-            "User name: \(account.loginName)",
+            account.displayName.map { _ -> Words in "User name: \(account.loginName)." },
             "\(flow.shownApplication) wants to use your \(flow.providerName) account.",
-          ],
+          ].compactMap(\.self),
           buttons: [.accept(), .cancel()])
       case .openURL(let address, let returningTo):
         .page(address, returningTo: returningTo, flow)
@@ -121,7 +121,7 @@ extension PromptForm {
       case (.export, _), (.import, true): "Choose a passphrase for the file."
       case (.import, false): "Enter the passphrase of the file."
       }
-    let path = wanted.path.map { path -> Words in "\(whole: path)" }
+    let path = wanted.path.map { path -> Words in "\(whole: path)." }
     let strength: Words? = wanted.isLong ? "It needs at least twelve characters." : nil
     return PromptForm(
       title: title,
@@ -154,7 +154,7 @@ extension PromptForm {
   private static func certificate(_ trust: Prompt.Trust, _ flow: PendingRequest) -> PromptForm {
     let fault: Words =
       switch trust.certificate.fault {
-      case nil: "is trusted, but it has another key than before"
+      case nil: "is trusted"
       case .selfSigned: "is certified by nobody but itself"
       case .unknownAuthority: "comes from an unknown authority"
       case .expired: "has expired"
@@ -162,13 +162,13 @@ extension PromptForm {
       case .otherHost: "belongs to another host"
       case .untrusted: "is not trusted"
       }
-    let former = trust.formerPublicKey.map { key -> Words in "Its key before: \(whole: key)" }
+    let former = trust.formerPublicKey.map { key -> Words in "Its key before: \(whole: key)." }
     let end = Words(stringLiteral: day(trust.certificate.endsAt))
     return PromptForm(
       title: "Trust \(whole: trust.server)?",
       text: [
         "Its certificate \(fault).", "The end of its validity: \(end).", former,
-        "Its key: \(whole: trust.certificate.publicKey)",
+        "Its key: \(whole: trust.certificate.publicKey).",
         "Compare the key with that of your server before you accept it.",
         "\(flow.shownApplication) asks for it.",
       ].compactMap(\.self),
