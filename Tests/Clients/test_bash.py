@@ -29,7 +29,7 @@ def bash(house, *arguments, typed="", **variables):
 def test_bash_opens_the_page(house):
     code, output, errors = bash(house, "github", DISPLAY=":none")
     assert code == 0 and '"Ada Lovelace"' in output, errors
-    assert "Sign in at “127.0.0.1” in your browser.\n" in errors and "“bash” may use the account" in errors
+    assert "Sign in at “127.0.0.1” in your browser.\n" in errors and "“bash” may use your “GitHub” account" in errors
     assert house.count("github", "POST", "/login/oauth/access_token") == 1
     code, output, errors = bash(house, "github", typed="1\n")  # the account is there, and bash has access to it
     assert code == 0 and "Sign in" not in errors, errors

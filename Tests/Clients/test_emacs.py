@@ -114,7 +114,7 @@ def test_signs_in_by_code(house, enter_code):
       (princ (plist-get (einlass--account (plist-get done :account)) :username)))"""
     with house.start(*EMACS, "--eval", program) as process:
         text = json.loads(process.stderr.readline())["text"]
-        assert text.startswith("Enter this code at “127.0.0.1”, on any device.") and "“Emacs” may use the account." in text
+        assert text.startswith("Enter this code at “127.0.0.1”, on any device.") and "“Emacs” may use your “GitHub” account." in text
         code, = re.findall(r"^ +([A-Z]{4}-[A-Z]{4})$", text, re.MULTILINE)
         page, = re.findall(r"^ +(http://\S*/device)$", text, re.MULTILINE)
         enter_code(page, code)
@@ -363,7 +363,7 @@ def test_the_command_asks_for_the_server_and_offers_the_last_one(emacs, house):
           (while (not (seq-some (lambda (text) (string-match-p "Signed in at fcsdk as ada" text)) said))
             (accept-process-output nil 0.01)))""",
         "(sign-in)", "(sign-in)", "(vconcat (nreverse asked))")
-    name = f"Log in at “{server}”.\nAfter the sign-in, “Emacs” may use the account.\nUser name: "
+    name = f"Log in at “{server}”.\nAfter the sign-in, “Emacs” may use your “FCSDK server” account.\nUser name: "
     assert asked == [["Server of FCSDK server: ", None], [name, None], ["Server of FCSDK server: ", server], [name, None]]
 
 

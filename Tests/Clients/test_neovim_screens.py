@@ -38,7 +38,7 @@ def page(house):
 def test_a_sign_in_by_page_shows_itself_and_goes_away(house, screen, page):
     screen.command("Einlass sign-in github")
     shown = screen.wait_for("Sign in at “127.0.0.1” in your browser.", "<Esc> cancel")
-    assert "After the sign-in, “Neovim” may use the account." in shown
+    assert "After the sign-in, “Neovim” may use your “GitHub” account." in shown
     visit(page())
     screen.wait_for("signed in to github/ada, Ada Lovelace (ada).")
     screen.wait_until_gone("<Esc> cancel")
@@ -50,7 +50,7 @@ def test_a_sign_in_by_code_shows_itself_and_goes_away(house, screen, enter_code)
     shown = screen.wait_for("Enter this code at", "y copy the code")
     address = re.search(r"http://\S+/device", shown)[0]
     code = re.search(r"\b[A-Z]{4}-[A-Z]{4}\b", shown)[0]
-    assert "Enter only a code that “Neovim” shows" in shown and "“Neovim” may use the account." in shown
+    assert "Enter only a code that “Neovim” shows" in shown and "“Neovim” may use your “GitHub” account." in shown
     screen.press("y")
     screen.command("echo 'copied' getreg('\"')")
     screen.wait_for(f"copied {code}")

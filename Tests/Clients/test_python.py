@@ -48,7 +48,7 @@ def code_on(terminal):
 
 def test_sign_in_opens_the_page_when_there_is_no_account(house):
     with on_terminal(house, "sign-in", "github", DISPLAY=":none") as terminal:
-        terminal.wait_for("After the sign-in, “einlass-terminal” may use the account.")
+        terminal.wait_for("After the sign-in, “einlass-terminal” may use your “GitHub” account.")
         terminal.wait_for("Your browser opens it")
         terminal.wait_for("Signed in at github:")
         terminal.wait_for("Ada Lovelace")

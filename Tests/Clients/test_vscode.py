@@ -29,7 +29,7 @@ sys.path.append(str(CONFORMANCE))
 from pseudo import shown as in_pseudo  # noqa: E402
 
 LANGUAGES = pytest.mark.parametrize("language", [lambda show: show, in_pseudo], ids=["english", "pseudo"])
-MAY_USE = "After the sign-in, “Visual Studio Code” may use the account."
+MAY_USE = "After the sign-in, “Visual Studio Code” may use your “GitHub” account."
 
 
 @pytest.fixture(scope="module")

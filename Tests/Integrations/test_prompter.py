@@ -246,7 +246,7 @@ def test_git_clone_asks_at_its_terminal(house, remote):
         page = next(word for word in git.shown.split() if "/oauth/authorize?" in word)
         urllib.request.urlopen(Visitor().open(page).press("allow").location).close()
         assert git.end() == 0, git.shown
-    assert "After the sign-in, “git” may use the account." in git.shown
+    assert "After the sign-in, “git” may use your “GitLab” account." in git.shown
     assert (house.folder / "work/app/.git").is_dir()
 
 

@@ -230,13 +230,15 @@ extension PendingRequest {
       ]
     }
     guard let grant else {
-      return sentences.isEmpty ? ["\(shownApplication) asks for it."] : sentences
+      return sentences.isEmpty
+        ? ["\(shownApplication) asks for your \(providerName) account."] : sentences
     }
     let rights = Words.joined(grant.permissions.map { "\(whole: $0)" }, by: ", ")
     sentences.append(
       grant.permissions.isEmpty
-        ? "After the sign-in, \(shownApplication) may use the account."
-        : "After the sign-in, \(shownApplication) may use the account, with \(rights).")
+        ? "After the sign-in, \(shownApplication) may use your \(providerName) account."
+        : "After the sign-in, \(shownApplication) may use your \(providerName) account, with \(rights)."
+    )
     return sentences + [grant.audience?.words].compactMap(\.self)
   }
 }
