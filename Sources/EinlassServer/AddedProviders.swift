@@ -54,7 +54,7 @@ final class AddedProviders: Sendable {
   }
 
   var catalog: ProviderCatalog {
-    if known.withLock(\.isStale) { refresh() }
+    if known.withLock({ $0.isStale }) { refresh() }
     return state.withLock { $0 }
   }
 

@@ -22,7 +22,7 @@ func accountsList(_ server: Server) -> Method {
         try server.store.read(patience) { reader throws(Problem) in
           .object(
             try server.lastAccounts.page(
-              question, reader, server.catalog, server.log, at: server.effects.now()))
+              question, reader, { server.catalog }, server.log, at: server.effects.now()))
         }
       }
     })
@@ -56,7 +56,7 @@ struct AccountsQuestion: Equatable {
 
   /// Reads the page with these parameters.
   fileprivate func page(
-    _ reader: any StoreReader, _ catalog: ProviderCatalog, _ log: Log, at now: UnixTime
+    _ reader: any StoreReader, _ catalog: () -> ProviderCatalog, _ log: Log, at now: UnixTime
   ) throws(Problem) -> JSONObject {
     var result: JSONObject = ["revision": JSONValue(try reader.revision)]
     let page = try Pages.page(
@@ -84,7 +84,7 @@ final class LastAccounts: Sendable {
 
   /// Returns the page for this question, from memory if the store has not changed.
   func page(
-    _ question: AccountsQuestion, _ reader: any StoreReader, _ catalog: ProviderCatalog,
+    _ question: AccountsQuestion, _ reader: any StoreReader, _ catalog: () -> ProviderCatalog,
     _ log: Log, at now: UnixTime
   ) throws(Problem) -> JSONObject {
     guard let snapshot = reader.whole else {
@@ -106,9 +106,10 @@ final class LastAccounts: Sendable {
 }
 
 extension JSONValue {
-  /// Makes the `Account` of the protocol with its refused credentials and its next steps.
+  /// Makes the `Account` of the protocol with its refused credentials and its next steps. An account
+  /// that works needs no catalogue.
   fileprivate init(
-    _ account: Account, for application: String, _ catalog: ProviderCatalog, at now: UnixTime
+    _ account: Account, for application: String, _ catalog: () -> ProviderCatalog, at now: UnixTime
   ) {
     self.init(account, for: application)
     let whole = account.refusedResources.map { resource in
@@ -122,7 +123,7 @@ extension JSONValue {
         "resource": resource.isEmpty ? nil : .string(resource),
       ])
     }
-    let steps = account.nextSteps(at: try? catalog.provider(account.provider))
+    let steps = account.nextSteps(at: try? catalog().provider(account.provider))
     guard !whole.isEmpty || !parts.isEmpty || !steps.isEmpty, var object else { return }
     if !steps.isEmpty { object["next"] = .array(steps.map(\.json)) }
     if !whole.isEmpty || !parts.isEmpty {
