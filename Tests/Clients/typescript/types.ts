@@ -58,4 +58,4 @@ const unknown: PromptHandlers = { solveRiddle: () => true };
 const problem = new EinlassError(1005, "", { reason: "reloginNeeded" });
 const provider: string | undefined = problem.data.provider;
 
-export { requests, notifications, kinds, chosen, wrong, unknown, provider };
+export { requests, notifications, every, chosen, wrong, unknown, provider };
