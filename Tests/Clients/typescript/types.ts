@@ -34,7 +34,7 @@ function notifications(client: Client) {
   return off;
 }
 
-const every: Required<PromptHandlers> = {
+const handlers: PromptHandlers = {
   grantAccess: ({ permissions }) => permissions.length === 0,
   selectAccount: ({ accounts }) => ({ account: accounts[0].account }),
   confirmAccount: () => true,
@@ -58,4 +58,4 @@ const unknown: PromptHandlers = { solveRiddle: () => true };
 const problem = new EinlassError(1005, "", { reason: "reloginNeeded" });
 const provider: string | undefined = problem.data.provider;
 
-export { requests, notifications, every, chosen, wrong, unknown, provider };
+export { requests, notifications, handlers, chosen, wrong, unknown, provider };

@@ -3,23 +3,21 @@ import { Prompt } from "./protocol";
 export type PromptKind = Prompt["kind"];
 export type PromptOf<K extends PromptKind> = Extract<Prompt, { kind: K }>;
 
-/** The members of `accept`, by the kind of prompt. */
+/** The members of `accept`, by the kind of prompt. The other kinds have none. */
 export interface Accepted {
-  grantAccess: {};
   selectAccount: { account: string };
-  confirmAccount: {};
   /** Without `account`, the account is a new one. */
   replaceAccount: { account?: string };
   openURL: { redirectURL?: string };
-  deviceCode: {};
   enterVerifier: { text: string };
   enterPassphrase: { passphrase: string };
   enterPassword: { username?: string; password: string; remember?: boolean };
-  trustCertificate: {};
 }
 
+type AcceptedOf<K extends PromptKind> = K extends keyof Accepted ? Accepted[K] : {};
+
 /** The answer: the members of `accept`, or `true` if the kind needs none; `false` declines; `undefined` cancels. */
-export type Answer<K extends PromptKind> = Accepted[K] | ({} extends Accepted[K] ? boolean : false) | undefined;
+export type Answer<K extends PromptKind> = AcceptedOf<K> | ({} extends AcceptedOf<K> ? boolean : false) | undefined;
 
 /** The AbortSignal of the program's own types, of node or of a browser, if it has some. */
 export type Signal = typeof globalThis extends { AbortSignal: { prototype: infer T } } ? T : PlainSignal;
