@@ -3,8 +3,8 @@
 /// Holds no secret: `message` consists of literals and of names from einlass, and `serverError` was
 /// cleaned. The words of the next steps are in `EinlassServer/Wire/NextSteps.swift`.
 public struct Problem: Error, Sendable, Equatable {
-  /// The kind of problem, for programs. `ErrorMapping.swift` maps it to the protocol's numbers
-  /// 1001–1029 and 17004–17067.
+  /// The kind of problem, for programs. `EinlassServer/Wire/Reasons.swift` has the protocol's
+  /// numbers.
   public enum Reason: String, Sendable, CaseIterable {
     case noSystemAccount, accessNotGranted, userCanceledAccountSelection, accountBanned
     case reloginNeeded, notIssuedToThisClient, authenticatorUnconfigured, networkFailure
