@@ -41,7 +41,8 @@ indirect enum FlowDescriptor: Sendable, Equatable {
   ///     {"kind": "authorizationCode",
   ///      "authorize": {"method": "GET", "url": "https://example.com/authorize",
   ///                    "query": {"mobile": "1"}},
-  ///      "redirect": {"ports": [8400]}, "promisesIssuer": true, "responseMode": "form_post",
+  ///      "redirect": {"ports": [8400]}, "proofKey": "plain", "promisesIssuer": true,
+  ///      "responseMode": "form_post",
   ///      "pushed": {"method": "POST", "url": "https://example.com/par"}, "requiresPushed": false,
   ///      "token": …}
   ///
@@ -49,10 +50,15 @@ indirect enum FlowDescriptor: Sendable, Equatable {
   /// how the browser brings the response. Without it the provider decides. Only with `fragment` does a
   /// page of ours fetch the response from there, and `form_post` needs a redirect address at which
   /// einlass listens. With `pushed` the parameters are sent there first, and the browser carries only
-  /// a reference to them (RFC 9126). The words from `token` on are those of `TokenEndpoint`.
+  /// a reference to them (RFC 9126). `proofKey` is the method of PKCE (RFC 7636), `S256` without the
+  /// word. `false` sends no proof key, to a provider that refuses one; then `registration` must have
+  /// `clientSecret`, `privateKey` or `certificate`, because only that keeps others from redeeming a
+  /// code. The words from `token` on are those of `TokenEndpoint`.
   struct AuthorizationCode: Sendable, Equatable {
     @Indirect var authorize: RequestTemplate
     var redirect: RedirectDescriptor
+    /// `nil` at a provider that refuses PKCE.
+    var proofKey: ProofKey.Method?
     /// Every response names its issuer. RFC 9207.
     var promisesIssuer: Bool
     var responseMode: ResponseMode?
@@ -316,12 +322,13 @@ extension FlowDescriptor.AuthorizationCode {
     let reader = try DescriptorReader(
       value, at: pointer, provider: provider,
       members: [
-        "kind", "authorize", "redirect", "promisesIssuer", "responseMode", "pushed",
+        "kind", "authorize", "redirect", "proofKey", "promisesIssuer", "responseMode", "pushed",
         "requiresPushed",
       ] + TokenEndpoint.members)
     authorize = try RequestTemplate("authorize", in: reader, allowing: [.clientID])
     redirect = try RedirectDescriptor("redirect", in: reader)
     promisesIssuer = try reader.bool("promisesIssuer", default: false)
+    proofKey = try reader.proofKey("proofKey")
     responseMode = try reader.optional("responseMode") { name throws(DescriptorReader.Fault) in
       try reader.word(name, ResponseMode.self)
     }
@@ -331,6 +338,9 @@ extension FlowDescriptor.AuthorizationCode {
     requiresPushed = try reader.bool("requiresPushed", default: true)
     tokens = try TokenEndpoint(in: reader)
   }
+    guard proofKey == .s256 || !tokens.isForResources else {
+      throw reader.fault("proofKey", "A flow with forResources needs S256.")
+    }
 }
 
 extension FlowDescriptor.DeviceCode {

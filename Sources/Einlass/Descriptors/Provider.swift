@@ -155,7 +155,19 @@ public final class Provider: Sendable {
     }
     var flows: [FlowDescriptor] = []
     for flow in try reader.list("flows") {
-      flows.append(try FlowDescriptor(flow.value, at: flow.pointer, provider: id))
+      let read = try FlowDescriptor(flow.value, at: flow.pointer, provider: id)
+      if case .authorizationCode(let words) = read, words.proofKey == nil,
+        Set(registrationNeeds).isDisjoint(with: [.clientSecret, .privateKey, .certificate])
+          || words.tokens.clientAuthentication.contains(.none)
+      {
+        throw DescriptorReader.Fault(
+          provider: id, pointer: flow.pointer + "/proofKey",
+          explanation: """
+            Without a proof key the client has to authenticate: registration must have clientSecret, \
+            privateKey or certificate, and clientAuthentication must not have none.
+            """)
+      }
+      flows.append(read)
     }
     guard !flows.isEmpty, Set(flows.map(\.kind)).count == flows.count else {
       throw reader.fault("flows", "Expected at least one flow, and each kind at most once.")

@@ -6,7 +6,9 @@ internal import EinlassJSON
 func authorizationCode(
   _ descriptor: FlowDescriptor.AuthorizationCode, _ flow: InteractiveFlow
 ) async throws(FlowFailure) -> AccountStore.Added {
-  let proof = ProofKey(randomBytes: flow.effects.randomBytes(ProofKey.byteCount))
+  let proof = descriptor.proofKey.map {
+    ProofKey($0, randomBytes: flow.effects.randomBytes(ProofKey.byteCount))
+  }
   let stateParameter = flow.randomText()
   let nonce = descriptor.tokens.verifiesIDTokens ? flow.randomText() : nil
   let place = try await flow.open(
@@ -16,7 +18,7 @@ func authorizationCode(
     throw FlowFailure(.postedElsewhere(flow.provider))
   }
 
-  var exchange = flow.exchange(hiding: [proof.codeVerifier, nonce.map { Secret($0) }])
+  var exchange = flow.exchange(hiding: [proof?.codeVerifier, nonce.map { Secret($0) }])
   let pending = PendingAuthorization(
     stateParameter: stateParameter, issuer: descriptor.tokens.issuer?.text,
     promisesIssuer: descriptor.promisesIssuer)
@@ -25,7 +27,8 @@ func authorizationCode(
       .request.address,
     clientID: flow.registration.clientID, redirectURI: place.address,
     scope: flow.scopes(descriptor.tokens).joined(separator: flow.provider.permissions.separator),
-    stateParameter: stateParameter, codeChallenge: proof.codeChallenge,
+    stateParameter: stateParameter, codeChallenge: proof?.codeChallenge,
+    codeChallengeMethod: proof?.method ?? .s256,
     responseMode: descriptor.responseMode?.rawValue, nonce: nonce,
     resource: descriptor.tokens.parameters(for: flow.request.resource).first?.value,
     customParameters: flow.pageParameters)
@@ -55,8 +58,8 @@ func authorizationCode(
       [
         Parameter("grant_type", "authorization_code"), Parameter("code", revealedText(code)),
         Parameter("redirect_uri", place.address),
-        Parameter("code_verifier", revealedText(proof.codeVerifier)),
-      ] + descriptor.tokens.parameters(for: flow.request.resource), by: flow.registration,
+      ] + (proof.map { [Parameter("code_verifier", revealedText($0.codeVerifier))] } ?? [])
+        + descriptor.tokens.parameters(for: flow.request.resource), by: flow.registration,
       at: .token)
     return try await flow.verifyAndSave(
       answer, of: .authorizationCode(descriptor), at: descriptor.tokens, nonce: nonce, &exchange)

@@ -8,6 +8,7 @@ struct AuthorizationRequest {
   var scope: String
   var stateParameter: String
   var codeChallenge: String?
+  var codeChallengeMethod = ProofKey.Method.s256
   var responseMode: String?
   var nonce: String?
   /// The protected resource to request the token for.
@@ -24,7 +25,7 @@ struct AuthorizationRequest {
       ("redirect_uri", redirectURI), ("response_type", "code"), ("state", stateParameter),
       ("client_id", clientID), ("scope", scope.isEmpty ? nil : scope),
       ("code_challenge", codeChallenge),
-      ("code_challenge_method", codeChallenge.map { _ in "S256" }),
+      ("code_challenge_method", codeChallenge.map { _ in codeChallengeMethod.rawValue }),
       ("response_mode", responseMode), ("nonce", nonce), ("resource", resource),
     ]
     return parameters.compactMap { name, value in value.map { Parameter(name, $0) } }
