@@ -75,6 +75,8 @@ public final class Provider: Sendable {
   let revocation: RequestTemplate?
   let errors: ErrorRules
   /// The trust in the account's own server. No part of the descriptor.
+  /// The scopes that other scopes contain.
+  public let scopeContents: ScopeContents
   let trust: ServerTrust
 
   /// In order of preference.
@@ -115,7 +117,8 @@ public final class Provider: Sendable {
   private static let members = [
     "id", "name", "aliases", "homepage", "setup", "hosts", "retired", "accounts", "version",
     "registration", "dynamicRegistration", "clientMetadata", "publicOnly", "locale", "permissions",
-    "scopeNames", "identity", "flows", "verify", "revoke", "errors", "like", "origins",
+    "scopeNames", "scopeContents", "identity", "flows", "verify", "revoke", "errors", "like",
+    "origins",
   ]
 
   /// Reads a descriptor. Throws a fault with provider and JSON pointer.
@@ -169,6 +172,7 @@ public final class Provider: Sendable {
       }
       flows.append(read)
     }
+    scopeContents = try ScopeContents("scopeContents", in: reader)
     guard !flows.isEmpty, Set(flows.map(\.kind)).count == flows.count else {
       throw reader.fault("flows", "Expected at least one flow, and each kind at most once.")
     }
@@ -261,6 +265,7 @@ public final class Provider: Sendable {
     self.trust = trust ?? other.trust
   }
 
+    scopeContents = other.scopeContents
   func renamed(id: String, name: String) -> Provider {
     Provider(self, id: id, name: name, aliases: [], homepage: .some(nil))
   }

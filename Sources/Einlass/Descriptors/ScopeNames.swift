@@ -26,13 +26,7 @@ public struct ScopeNames: Sendable, Equatable {
       // A name in this form is no scope with an address or a colon.
       guard (1...64).contains(member.name.utf8.count), member.name.utf8.allSatisfy(isNameCharacter)
       else { throw reader.fault(member.name, "Expected a name of the characters a-z, 0-9 and -.") }
-      let scopes = try reader.strings(member.name)
-      guard scopes.count <= 64, scopes.allSatisfy(isIdentifier) else {
-        throw reader.fault(
-          member.name,
-          "Expected at most 64 texts of at most 256 bytes without control characters.")
-      }
-      lists.append(List(name: member.name, scopes: scopes))
+      lists.append(List(name: member.name, scopes: try reader.scopes(member.name)))
     }
   }
 
@@ -48,6 +42,18 @@ public struct ScopeNames: Sendable, Equatable {
 
   private subscript(_ name: String) -> [String]? {
     lists.first { sameBytes($0.name, name) }?.scopes
+  }
+}
+
+extension DescriptorReader {
+  /// Returns a list of scopes, which may be empty.
+  func scopes(_ name: String) throws(Fault) -> [String] {
+    let scopes = try strings(name)
+    guard scopes.count <= 64, scopes.allSatisfy(isIdentifier) else {
+      throw fault(
+        name, "Expected at most 64 texts of at most 256 bytes without control characters.")
+    }
+    return scopes
   }
 }
 

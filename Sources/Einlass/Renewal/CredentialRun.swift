@@ -234,9 +234,8 @@ final class CredentialRun: Sendable {
   /// the present scopes too, so that the new sign-in keeps them.
   private func checkScopes(of stored: StoredCredential) throws(Problem) {
     guard case .oauth2(let token) = stored.credential, !token.scopes.isEmpty else { return }
-    let missing = provider.scopeNames.replaced(in: request.scopes).filter { scope in
-      !token.scopes.contains { sameBytes($0, scope) }
-    }
+    let missing = provider.scopeContents.lacking(
+      provider.scopeNames.replaced(in: request.scopes), in: token.scopes)
     guard !missing.isEmpty else { return }
     var problem = Problem.reloginNeeded(provider, account)
     problem.detail = missing.joined(separator: " ")

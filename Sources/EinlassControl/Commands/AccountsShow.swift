@@ -28,7 +28,7 @@ struct AccountsShow: ServerCommand {
     }
     let lacks = (provider?["scopeNames"]?.object?.members ?? []).compactMap { entry -> String? in
       guard Self.uses.contains(entry.name) else { return nil }
-      let scopes = account.lacking(entry.value.strings ?? [])
+      let scopes = account.lacking(entry.value.strings ?? [], at: provider)
       return scopes.isEmpty ? nil : "for \(entry.name): \(scopes.joined(separator: ", "))"
     }
     let known: [(name: String, value: String?)] = [

@@ -15,6 +15,8 @@ struct ScopeNeed {
     /// The scopes of a sign-in that adds them.
     let wanted: [String]
     let name: String
+    /// The provider of `providers.list`.
+    let provider: JSONValue
 
     var sentence: String {
       "The token of \(account.title) lacks scopes for \(name): \(scopes.joined(separator: ", "))."
@@ -58,12 +60,12 @@ struct ScopeNeed {
 
   private func lack(of account: Account, at provider: JSONValue) -> Lack? {
     let named = provider["scopeNames"]?[name]?.strings
-    let scopes = account.lacking(named ?? others)
+    let scopes = account.lacking(named ?? others, at: provider)
     guard !scopes.isEmpty else { return nil }
     // A name adds to the account's scopes; scopes replace them.
     return Lack(
       account: account, scopes: scopes, wanted: named == nil ? account.scopes + scopes : [name],
-      name: name)
+      name: name, provider: provider)
   }
 }
 
@@ -71,10 +73,14 @@ extension Account {
   /// The scopes of its token; empty if they are not known.
   var scopes: [String] { json["scopes"]?.strings ?? [] }
 
-  /// Returns those of the scopes that its token is known to lack. An application with permissions in
-  /// place of scopes names none.
-  func lacking(_ wanted: [String]) -> [String] {
-    scopes.isEmpty ? [] : wanted.filter { scope in !scopes.contains { sameBytes($0, scope) } }
+  /// Returns those of the scopes that its token is known to lack. A wider scope contains others, as
+  /// `scopeContents` of the provider says. An application with permissions in place of scopes names
+  /// none.
+  func lacking(_ wanted: [String], at provider: JSONValue?) -> [String] {
+    guard !scopes.isEmpty else { return [] }
+    let contents = provider?["scopeContents"]
+    let held = scopes + scopes.flatMap { contents?[$0]?.strings ?? [] }
+    return wanted.filter { scope in !held.contains { sameBytes($0, scope) } }
   }
 }
 
@@ -105,14 +111,15 @@ extension SetupCommand {
       let account = try console.accounts(of: lack.account.provider).first { account in
         sameBytes(account.id, lack.account.id)
       }
-      guard let account, !account.lacking(lack.scopes).isEmpty else {
+      let refused = account?.lacking(lack.scopes, at: lack.provider) ?? []
+      guard let account, !refused.isEmpty else {
         complain("Signed in again: \(lack.account.title).")
         continue
       }
       let step = NextStep(
         "The registration decides there:", "providers", "show", account.provider)
       complain(
-        "warning: The provider did not grant \(clean(account.lacking(lack.scopes).joined(separator: ", "))). \(step.line(repeating: server.repeated))"
+        "warning: The provider did not grant \(clean(refused.joined(separator: ", "))). \(step.line(repeating: server.repeated))"
       )
     }
   }

@@ -149,7 +149,8 @@ extension Server {
 private let credentialsGetDescription = """
   - It needs granted access, and asks nobody.
   - With `minValiditySeconds` above the lifetime of a new token, each call refreshes the token. That is logged once.
-  - `scopes` fails with 1005 if the token is known to have fewer. The next step is a sign-in for both.
+  - `scopes` fails with 1005 if the token is known to have fewer. The next step is a sign-in for both. A wider scope serves
+    for those that it contains: `scopeContents` of `providers.list`.
   - Without `resource`, the answer never has a token for a resource. With it, the answer has the token for this one
     only.
   - For the `address` of a service that has just refused the token, the error is 1017 with `detail` `refusedByService`

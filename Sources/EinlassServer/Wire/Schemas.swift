@@ -127,6 +127,9 @@ let components: [String: Schema] = [
         "scopeNames", .map(.array(.identifier, max: nil), hasAnyNames: true),
         "Short names for lists of scopes, which scopes of requests may have; an empty list stands for the usual scopes."
       ),
+      .optional(
+        "scopeContents", .map(.array(.identifier, max: nil), hasAnyNames: true),
+        "The scopes that a wider scope contains; a token with it lacks none of them."),
       .required(
         "oneAccount", .boolean, "Whether its only account is confirmed instead of selected."),
       .required("retired", .boolean, "Whether it is no longer in service."),

@@ -67,6 +67,11 @@ extension JSONValue {
     self = .object(object)
   }
 
+    if !provider.scopeContents.scopes.isEmpty {
+      object["scopeContents"] = .object(
+        JSONObject(
+          provider.scopeContents.scopes.map { ($0.scope, JSONValue($0.contained)) }))
+    }
   /// Makes an element of a provider's `hosts`.
   private init(_ host: ServedHost) {
     self = .object(

@@ -605,6 +605,7 @@ class Provider(ProviderAlways, total=False):
 class SignInPage(TypedDict, total=False):
     loginHint: str
     prompt: str
+    scopeContents: Dict[str, List[str]]
     maxAgeSeconds: int
     acrValues: str
     claims: Dict[str, Any]

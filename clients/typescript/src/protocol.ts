@@ -1019,6 +1019,8 @@ export interface Provider {
   setup: ProviderSetup;
 }
 
+  /** The scopes that a wider scope contains; a token with it lacks none of them. */
+  scopeContents?: Record<string, string[]>;
 export interface SignInPage {
   /** The expected person: an address or a name. */
   loginHint?: string;
