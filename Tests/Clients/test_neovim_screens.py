@@ -336,6 +336,7 @@ def test_an_interrupted_secret_stores_nothing_and_is_no_error(house, screen, key
     screen.wait_for("1: Enter the registration at github")
     screen.type("1")
     screen.press("Enter")
+    screen.wait_for("1. Type a name")
     screen.wait_for("Client id:")
     screen.type("some-client")
     screen.press("Enter")

@@ -419,7 +419,8 @@ def test_a_provider_without_a_registration_is_set_up(house, extension):
         shown = host.choose("GitHub", title="Sign in")
         [github] = [item for item in shown["items"] if item["label"] == "GitHub"]
         assert github["description"] == "needs a registration of yours"
-        assert "https://" in host.type(registration["clientId"], title="Your registration at GitHub")["prompt"]
+        prompt = host.type(registration["clientId"], title="Your registration at GitHub")["prompt"]
+        assert "https://github.com/settings/applications/new" in prompt and "1. Type a name" in prompt, prompt
         assert host.type(registration["clientSecret"], title="Your registration at GitHub")["password"]
         host.expect(registered="einlass-github")
         host.on_page()

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from control import CONTROL, repeated, run, signing
+from control import CONTROL, repeated, run, signing, with_passphrase
 from terminal import Terminal
 
 
@@ -169,7 +169,7 @@ def test_a_certificate_is_read_from_a_file_that_others_may_read(store, tmp_path)
 def test_the_given_redirect_is_shown_as_the_one_to_register(store):
     place = "http://127.0.0.1:7777/back"
     with Terminal([CONTROL, "providers", "configure", "gitlab", "--redirect", place, *store]) as terminal:
-        terminal.wait_for(f"Redirect address to register: {place}")
+        terminal.wait_for(f"redirect: {place}")
         terminal.wait_for("Client id:")
         terminal.type("\x03")
         assert terminal.end() == 1
@@ -193,3 +193,75 @@ def test_a_metadata_document_is_printed_only_for_an_address_that_the_configurati
     configuration.chmod(0o600)
     doctor = run("doctor", "--config", str(configuration), "--store", "memory")[1]
     assert ("/clientMetadata" in doctor) != ADDRESSES[address]
+
+
+def lines_of(store, provider):
+    code, output, errors = run("providers", "show", provider, *store)
+    assert code == 0, errors
+    return re.split(r"\n(?=\S)", output)
+
+
+def test_the_steps_of_a_registration_are_shown_in_their_order(store):
+    names = [line.split("  ")[0] for line in lines_of(store, "slack")]
+    assert [name for name in names if name.startswith("step")] == ["step 1", "step 2", "step 3", "step 4"]
+    assert names.index("register at") < names.index("step 1") < names.index("redirect") < names.index("ends")
+    shown = " ".join(" ".join(lines_of(store, "slack")).split())
+    assert "https://api.slack.com/apps " in shown and "every refresh token ends after 30 days" in shown
+    for provider, name, words in (("spotify", "costs", "Spotify Premium"), ("reddit", "approval", "Responsible Builder Policy"),
+                                  ("twitter", "costs", "pay per use"), ("google", "ends", "seven days"),
+                                  ("apple", "ends", "six months")):
+        line = next(line for line in lines_of(store, provider) if line.startswith(name + "  "))
+        assert words in " ".join(line.split()), line
+
+
+def test_configure_shows_the_steps_before_it_asks(store):
+    with Terminal([CONTROL, "providers", "configure", "github", *store]) as terminal:
+        terminal.wait_for("register at: https://github.com/settings/applications/new")
+        terminal.wait_for("step 4: Press Generate a new client secret")
+        terminal.wait_for("Client id:")
+        terminal.type("\x03")
+        assert terminal.end() == 1
+
+
+def test_a_retired_provider_is_last_in_the_list_and_in_no_menu(store, tmp_path):
+    last = json.loads(run("providers", "--json", *store)[1])["providers"][-1]
+    assert last["id"] == "tencent-weibo" and last["retired"] is True
+    (tmp_path / "work.json").write_text(json.dumps({
+        "id": "work", "name": "Work", "setup": {"documentation": "https://work.example/docs"}, "registration": ["clientId"],
+        "accounts": "many", "flows": [{"kind": "authorizationCode",
+                                       "authorize": {"method": "GET", "url": "https://work.example/authorize"},
+                                       "token": {"method": "POST", "url": "https://work.example/token"}}]}))
+    assert run("providers", "add", str(tmp_path / "work.json"), *store)[0] == 0
+    ids = [provider["id"] for provider in json.loads(run("providers", "--json", *store)[1])["providers"]]
+    assert ids[-2:] == ["work", "tencent-weibo"], "an added provider comes before it"
+    assert re.search("^tencent-weibo .* retired ", run("providers", *store)[1], re.M)
+    shown = "".join(lines_of(store, "tencent-weibo"))
+    assert "has ended" in shown and "Closed on 28 September 2020" in shown
+    with Terminal([CONTROL, "providers", "show", *store], rows=60) as terminal:
+        terminal.wait_for("Which provider?")
+        terminal.wait_for("work")
+        assert "tencent-weibo" not in terminal.shown
+        terminal.type("\x03")
+        assert terminal.end() == 1
+
+
+def test_accounts_of_a_retired_and_of_a_removed_provider_are_listed_exported_and_removed(store, tmp_path):
+    (tmp_path / "work.json").write_text(json.dumps({
+        "id": "work", "name": "Work", "setup": {"documentation": "https://work.example/docs"}, "registration": ["clientId"],
+        "accounts": "many", "flows": [{"kind": "authorizationCode",
+                                       "authorize": {"method": "GET", "url": "https://work.example/authorize"},
+                                       "token": {"method": "POST", "url": "https://work.example/token"}}]}))
+    assert run("providers", "add", str(tmp_path / "work.json"), *store)[0] == 0
+    accounts = [{"provider": id, "username": "ada", "credential": {"type": "oauth2", "token": "t", "clientId": "c"}}
+                for id in ("work", "tencent-weibo")]
+    assert run("accounts", "add", "-", *store, input=json.dumps(accounts))[0] == 0
+    assert run("providers", "remove", "work", "--yes", *store)[0] == 0
+    listed = json.loads(run("accounts", "list", "--json", *store)[1])["accounts"]
+    assert sorted(account["provider"] for account in listed) == ["tencent-weibo", "work"]
+    file = tmp_path / "file.einlass"
+    code, _, errors = with_passphrase("accounts", "export", str(file), *store)
+    assert code == 0 and file.stat().st_size > 0, errors
+    for account in listed:
+        code, output, errors = run("accounts", "remove", account["account"], "--yes", *store)
+        assert code == 0, (account["provider"], errors)
+    assert json.loads(run("accounts", "list", "--json", *store)[1])["accounts"] == []

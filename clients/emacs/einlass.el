@@ -715,13 +715,25 @@ An error is shown with its next step.  Emacs does not wait for the answer."
                         (lambda (_) (if (equal method "accounts.signIn") (message "Signed in") (funcall retry)))))
           (t (message "%s" (einlass--advice problem))))))
 
+(defun einlass--registration-steps (setup)
+  "Return the instructions of SETUP, of a provider, as lines of text."
+  (let ((number 0))
+    (string-join
+     `(,(format "Register an application at %s with the redirect address %s."
+                (einlass--part setup (if (plist-get setup :form) :form :documentation))
+                (einlass--part setup :redirect))
+       ,@(mapcar (lambda (step) (format "%d. %s" (setq number (1+ number)) (einlass--clean step)))
+                 (plist-get setup :steps))
+       ,@(cl-loop for member in '(:costs :approval :ends :notes)
+                  when (plist-get setup member) collect (einlass--part setup member)))
+     "\n")))
+
 (defun einlass--ask-registration (params)
   "Ask for the registration of the application at the provider of PARAMS."
   (let* ((provider (seq-find (lambda (one) (equal (plist-get one :id) (plist-get params :provider)))
                              (einlass--all 'providers.list :providers)))
          (setup (plist-get provider :setup))
-         (id (read-string (format "Register an application at %s with the redirect address %s.\nIts client id: "
-                                  (einlass--part setup :documentation) (einlass--part setup :redirect))))
+         (id (read-string (concat (einlass--registration-steps setup) "\nIts client id: ")))
          (secret (if (seq-contains-p (plist-get setup :needs) "clientSecret") (read-passwd "Its client secret: ") "")))
     `(:clientId ,id ,@(unless (string-empty-p secret) (list :clientSecret secret)))))
 

@@ -77,12 +77,19 @@ struct DescriptorReader {
   /// Returns a text for display: without control characters, which could break, hide or reorder it,
   /// and short enough for a line of the protocol.
   func shown(_ name: String) throws(Fault) -> String {
-    let text = try string(name)
-    guard text.utf8.count <= 2048, !text.unicodeScalars.contains(where: isControl) else {
+    try shown([string(name)], name)[0]
+  }
+
+  /// Returns a list of texts for display.
+  func shownList(_ name: String) throws(Fault) -> [String] { try shown(strings(name), name) }
+
+  private func shown(_ texts: [String], _ name: String) throws(Fault) -> [String] {
+    for text in texts
+    where text.utf8.count > 2048 || text.unicodeScalars.contains(where: isControl) {
       throw fault(
         name, "Expected a text of at most 2048 bytes without control characters.")
     }
-    return text
+    return texts
   }
 
   /// Returns a case of an enumeration.

@@ -13,14 +13,6 @@ public final class Provider: Sendable {
     public var verify: Bool
   }
 
-  /// The person's instructions to register an application at the provider.
-  public struct Setup: Sendable, Equatable {
-    /// An https address.
-    public var documentation: String
-    public var redirect: String?
-    public var notes: String?
-  }
-
   /// The parts of a registration, by their names in the protocol.
   public enum RegistrationPart: String, Sendable, CaseIterable {
     case clientID = "clientId"
@@ -75,8 +67,6 @@ public final class Provider: Sendable {
   let revocation: RequestTemplate?
   let errors: ErrorRules
   /// The trust in the account's own server. No part of the descriptor.
-  /// The scopes that other scopes contain.
-  public let scopeContents: ScopeContents
   let trust: ServerTrust
 
   /// In order of preference.
@@ -85,6 +75,8 @@ public final class Provider: Sendable {
   public var can: Capabilities {
     Capabilities(
       reverseAuth: flowKinds.contains(.reverseAuth),
+  /// The scopes that other scopes contain.
+  public let scopeContents: ScopeContents
       refresh: flows.contains { flow in
         if case .systemToken(let flow) = flow {
           flow.renew != nil
@@ -172,7 +164,6 @@ public final class Provider: Sendable {
       }
       flows.append(read)
     }
-    scopeContents = try ScopeContents("scopeContents", in: reader)
     guard !flows.isEmpty, Set(flows.map(\.kind)).count == flows.count else {
       throw reader.fault("flows", "Expected at least one flow, and each kind at most once.")
     }
@@ -181,6 +172,7 @@ public final class Provider: Sendable {
       try VerifyDescriptor(name, in: reader)
     }
     revocation = try reader.revocation("revoke")
+    scopeContents = try ScopeContents("scopeContents", in: reader)
     guard
       identity?.request != nil
         || (flows.allSatisfy(\.goesWithoutIdentity) && verification?.asksForIdentity != true)
@@ -265,7 +257,6 @@ public final class Provider: Sendable {
     self.trust = trust ?? other.trust
   }
 
-    scopeContents = other.scopeContents
   func renamed(id: String, name: String) -> Provider {
     Provider(self, id: id, name: name, aliases: [], homepage: .some(nil))
   }
@@ -274,6 +265,7 @@ public final class Provider: Sendable {
   /// only moved ones remain, because the tokens of another server are not for the other hosts.
   func relocated(_ move: (WebAddress) -> WebAddress) -> Provider {
     Provider(
+    scopeContents = other.scopeContents
       self, hosts: isMoved(by: move) ? hosts.compactMap { $0.relocated(move) } : hosts,
       dynamicRegistration: dynamicRegistration?.relocated(move),
       flows: flows.map { $0.relocated(move) }, identity: identity?.relocated(move),
@@ -313,15 +305,6 @@ public final class Provider: Sendable {
     request.trust = trust
     request.needsPublicAddress = isPublicOnly == true
     return request
-  }
-}
-
-extension Provider.Setup {
-  fileprivate init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
-    let reader = try reader.object(name, members: ["documentation", "redirect", "notes"])
-    documentation = try reader.address("documentation").text
-    redirect = try reader.optional("redirect", reader.shown)
-    notes = try reader.optional("notes", reader.shown)
   }
 }
 

@@ -71,11 +71,8 @@ struct ProvidersShow: ServerCommand {
         "hosts", provider["hosts"]?.array?.compactMap { $0["host"]?.string }.joined(separator: ", ")
       ),
       ("scope names", Self.scopeNames(provider["scopeNames"])),
-      ("register at", provider["setup"]?["documentation"]?.plain),
-      ("redirect", provider["setup"]?["redirect"]?.plain),
-      ("notes", provider["setup"]?["notes"]?.plain),
     ]
-    try console.report(provider, known)
+    try console.report(provider, known + RegistrationSteps.members(of: provider["setup"]))
   }
 
   /// Returns the names with their scopes: `mail (https://mail.example.com/)`.

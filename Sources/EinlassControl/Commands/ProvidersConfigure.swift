@@ -149,14 +149,10 @@ struct ProvidersConfigure: ServerCommand {
 
   /// Shows the provider's instructions for the registration of an application.
   private func show(_ setup: JSONValue?, to person: Person) {
-    for (name, title) in [
-      ("documentation", "Register an application at:"),
-      ("redirect", "Redirect address to register:"),
-      ("notes", "Mind:"),
-    ] {
+    for (name, value) in RegistrationSteps.members(of: setup) {
       let given = name == "redirect" ? redirect : nil
-      guard let text = given ?? setup?[name]?.plain else { continue }
-      person.show("\(title) \(clean(text))")
+      guard let text = given ?? value else { continue }
+      person.show("\(name): \(clean(text))")
     }
   }
 }

@@ -153,7 +153,16 @@ let components: [String: Schema] = [
           .optional("redirect", .string(maxBytes: nil), "The redirect address to register."),
           .optional("notes", .string(maxBytes: nil), "Further requirements."),
         ]), "The instructions for a registration."),
+          .optional("form", .string(maxBytes: nil), "The page with the form."),
+          .optional(
+            "steps", .array(.string(maxBytes: nil), max: nil), "What to do there, in this order."),
     ]),
+          .optional("costs", .string(maxBytes: nil), "The money that the provider wants."),
+          .optional(
+            "approval", .string(maxBytes: nil), "The application that the provider wants first."),
+          .optional(
+            "ends", .string(maxBytes: nil), "What ends by itself later, although it works at first."
+          ),
   "Account":
     .object([
       .account, .provider,

@@ -51,7 +51,12 @@ extension JSONValue {
           "documentation": .string(provider.setup.documentation),
           "needs": JSONValue(provider.registrationNeeds.map(\.rawValue)),
           "verifyNeeds": provider.verificationNeeds.map { JSONValue($0.map(\.rawValue)) },
+          "form": provider.setup.form.map(JSONValue.string),
+          "steps": provider.setup.steps.isEmpty ? nil : JSONValue(provider.setup.steps),
           "redirect": provider.setup.redirect.map(JSONValue.string),
+          "costs": provider.setup.costs.map(JSONValue.string),
+          "approval": provider.setup.approval.map(JSONValue.string),
+          "ends": provider.setup.ends.map(JSONValue.string),
           "notes": provider.setup.notes.map(JSONValue.string),
         ])),
     ]
@@ -62,16 +67,16 @@ extension JSONValue {
       object["scopeNames"] = .object(
         JSONObject(provider.scopeNames.lists.map { ($0.name, JSONValue($0.scopes)) }))
     }
-    object["problem"] = problem.map(problemObject)
-    if isAdded { object["added"] = true }
-    self = .object(object)
-  }
-
     if !provider.scopeContents.scopes.isEmpty {
       object["scopeContents"] = .object(
         JSONObject(
           provider.scopeContents.scopes.map { ($0.scope, JSONValue($0.contained)) }))
     }
+    object["problem"] = problem.map(problemObject)
+    if isAdded { object["added"] = true }
+    self = .object(object)
+  }
+
   /// Makes an element of a provider's `hosts`.
   private init(_ host: ServedHost) {
     self = .object(

@@ -208,17 +208,22 @@ class SignIn:
 
         setup = provider["setup"]
         screen = self.screen("Registration", f"Register an application at {text(provider['name'])}.")
-        if "notes" in setup:
-            screen.say(text(setup["notes"], MESSAGE))
+        for number, step in enumerate(setup.get("steps", []), 1):
+            screen.say(f"{number}. {text(step, MESSAGE)}")
         if "redirect" in setup:
             screen.say(f"Redirect address: {text(setup['redirect'])}", selectable=True)
         if set(setup["needs"]) - PARTS:
             screen.say(f"It needs a key: einlassctl providers configure {text(provider['id'])}", selectable=True)
+        for member in ("costs", "approval", "ends", "notes"):
+            if member in setup:
+                screen.say(text(setup[member], MESSAGE))
         identifier = screen.field("Client _id", done=lambda: secret.grab_focus())
         secret = screen.field("Client _secret, if it has one", secret=True, done=done)
         screen.action("Open the I_nstructions", lambda: open_page(setup["documentation"], screen.problem))
         screen.action("S_ave", done, "suggested-action")
         self.show(screen)
+        if "form" in setup:
+            screen.action("Open the _Form", lambda: open_page(setup["form"], screen.problem))
 
     # The window
 

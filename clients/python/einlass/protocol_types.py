@@ -575,7 +575,12 @@ class ProviderSetupAlways(TypedDict):
 class ProviderSetup(ProviderSetupAlways, total=False):
     """The instructions for a registration."""
     verifyNeeds: List[Literal["clientId", "clientSecret", "privateKey", "certificate", "redirect"]]
+    form: str
+    steps: List[str]
     redirect: str
+    costs: str
+    approval: str
+    ends: str
     notes: str
 
 
@@ -600,12 +605,12 @@ class Provider(ProviderAlways, total=False):
     added: bool
     hosts: List[ProviderHosts]
     scopeNames: Dict[str, List[str]]
+    scopeContents: Dict[str, List[str]]
 
 
 class SignInPage(TypedDict, total=False):
     loginHint: str
     prompt: str
-    scopeContents: Dict[str, List[str]]
     maxAgeSeconds: int
     acrValues: str
     claims: Dict[str, Any]

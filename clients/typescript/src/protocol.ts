@@ -967,8 +967,18 @@ export interface ProviderSetup {
   needs: ("clientId" | "clientSecret" | "privateKey" | "certificate" | "redirect")[];
   /** The parts with which verify checks a token by value; absent if no request does. */
   verifyNeeds?: ("clientId" | "clientSecret" | "privateKey" | "certificate" | "redirect")[];
+  /** The page with the form. */
+  form?: string;
+  /** What to do there, in this order. */
+  steps?: string[];
   /** The redirect address to register. */
   redirect?: string;
+  /** The money that the provider wants. */
+  costs?: string;
+  /** The application that the provider wants first. */
+  approval?: string;
+  /** What ends by itself later, although it works at first. */
+  ends?: string;
   /** Further requirements. */
   notes?: string;
 }
@@ -1009,6 +1019,8 @@ export interface Provider {
    * scopes.
    */
   scopeNames?: Record<string, string[]>;
+  /** The scopes that a wider scope contains; a token with it lacks none of them. */
+  scopeContents?: Record<string, string[]>;
   /** Whether its only account is confirmed instead of selected. */
   oneAccount: boolean;
   /** Whether it is no longer in service. */
@@ -1019,8 +1031,6 @@ export interface Provider {
   setup: ProviderSetup;
 }
 
-  /** The scopes that a wider scope contains; a token with it lacks none of them. */
-  scopeContents?: Record<string, string[]>;
 export interface SignInPage {
   /** The expected person: an address or a name. */
   loginHint?: string;

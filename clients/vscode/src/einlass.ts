@@ -63,9 +63,10 @@ export class Einlass {
   async configure(client: Client, id: string): Promise<boolean> {
     const provider = (await this.providers(client)).find((one) => one.id === id);
     if (!provider) throw new Error(`There is no provider ${plain(id)}.`);
-    const { documentation, redirect, notes } = provider.setup;
+    const { documentation, form, steps: numbered = [], redirect, costs, approval, ends, notes } = provider.setup;
     const steps = sentences(
-      documentation && `Register at ${documentation}`, redirect && `with the address ${redirect}`, notes);
+      `Register at ${form ?? documentation}`, redirect && `with the address ${redirect}`,
+      ...numbered.map((step, index) => `${index + 1}. ${step}`), costs, approval, ends, notes);
     const title = `Your registration at ${plain(provider.name)}`;
     const clientId = await this.prompts.input(undefined, { title, placeHolder: "Client id", prompt: plain(steps) });
     if (!clientId) return false;

@@ -14,9 +14,12 @@ local function configure(params, send)
       return einlass.report(require("einlass.rpc").problem(0, message, { reason = "unknownProvider" }))
     end
     local setup = found.setup
-    local notes = { "Register an application, then enter its client id:", clean(setup.documentation) }
+    local notes = { "Register an application, then enter its client id:", clean(setup.form or setup.documentation) }
+    for number, step in ipairs(setup.steps or {}) do table.insert(notes, ("%d. %s"):format(number, clean(step))) end
     if setup.redirect then table.insert(notes, "Its redirect address: " .. clean(setup.redirect)) end
-    if setup.notes then table.insert(notes, clean(setup.notes)) end
+    for _, member in ipairs({ "costs", "approval", "ends", "notes" }) do
+      if setup[member] then table.insert(notes, clean(setup[member])) end
+    end
     local window = windows.open(vim.list_extend({ "Registration at " .. clean(found.name), "" }, notes))
     vim.ui.input({ prompt = "Client id: " }, function(id)
       if not id or id == "" then return windows.close(window) end
