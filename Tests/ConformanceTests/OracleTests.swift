@@ -60,7 +60,7 @@ import Testing
     defer { front.terminate() }
     let credential = try front.signIn("facebook")
     #expect(
-      try oracle.requests() == ["POST /oauth/access_token 200", "GET /v2.8/me 200"])
+      try oracle.requests() == ["POST /oauth/access_token 200", "GET /v26.0/me 200"])
     for (member, expected) in oracle.identity.members.map({ ($0.name, $0.value) }) {
       #expect(credential[member] == expected, "\(member)")
     }
@@ -69,7 +69,7 @@ import Testing
       "verify", ["provider": "facebook", "credential": ["type": "oauth2", "token": token]])
     #expect(verification["valid"]?.bool == true)
     #expect(
-      try oracle.requests().suffix(2) == ["GET /debug_token 200", "GET /v2.8/me 200"])
+      try oracle.requests().suffix(2) == ["GET /debug_token 200", "GET /v26.0/me 200"])
   }
 
   @Test(arguments: ["expired", "ofAnotherApplication", "unknown"])

@@ -105,7 +105,7 @@ def debug_token(request):
     return Answer(200, {"data": data})
 
 
-ROUTES = {("GET", "/v2.8/me"): me, ("POST", "/oauth/access_token"): access_token,
+ROUTES = {("GET", "/v26.0/me"): me, ("POST", "/oauth/access_token"): access_token,
           ("GET", "/debug_token"): debug_token}
 
 

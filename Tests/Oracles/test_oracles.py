@@ -140,7 +140,7 @@ def mint(ready, token=None, **changes):
 
 def whose(ready, token, **query):
     query = urllib.parse.urlencode({"fields": "id,name,email", **query})
-    status, body = send(ready["base"] + "/v2.8/me?" + query, headers=bearer(token))
+    status, body = send(ready["base"] + "/v26.0/me?" + query, headers=bearer(token))
     return status, json.loads(body)
 
 

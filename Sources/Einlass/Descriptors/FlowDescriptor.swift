@@ -83,9 +83,10 @@ indirect enum FlowDescriptor: Sendable, Equatable {
   ///                   "form": {"code": "{deviceCode}"}},
   ///      "token": …}
   ///
-  /// `device`: the members of the answer, if they differ from the RFC. `question`: the request to
-  /// poll with, if it is not `token` with the RFC's grant. A request with its own client
-  /// authentication (`bearer`, `basic`, `{clientSecret}`) gets no other.
+  /// `{permissions}` in the form of `deviceAuthorization` is the list of scopes, for a provider with
+  /// another name for the parameter. `device`: the members of the answer, if they differ from the RFC.
+  /// `question`: the request to poll with, if it is not `token` with the RFC's grant. A request with
+  /// its own client authentication (`bearer`, `basic`, `{clientSecret}`) gets no other.
   struct DeviceCode: Sendable, Equatable {
     @Indirect var deviceAuthorization: RequestTemplate
     var answer: Answer
@@ -327,8 +328,8 @@ extension FlowDescriptor.AuthorizationCode {
       ] + TokenEndpoint.members)
     authorize = try RequestTemplate("authorize", in: reader, allowing: [.clientID])
     redirect = try RedirectDescriptor("redirect", in: reader)
-    promisesIssuer = try reader.bool("promisesIssuer", default: false)
     proofKey = try reader.proofKey("proofKey")
+    promisesIssuer = try reader.bool("promisesIssuer", default: false)
     responseMode = try reader.optional("responseMode") { name throws(DescriptorReader.Fault) in
       try reader.word(name, ResponseMode.self)
     }
@@ -337,10 +338,10 @@ extension FlowDescriptor.AuthorizationCode {
     }
     requiresPushed = try reader.bool("requiresPushed", default: true)
     tokens = try TokenEndpoint(in: reader)
-  }
     guard proofKey == .s256 || !tokens.isForResources else {
       throw reader.fault("proofKey", "A flow with forResources needs S256.")
     }
+  }
 }
 
 extension FlowDescriptor.DeviceCode {
@@ -351,7 +352,7 @@ extension FlowDescriptor.DeviceCode {
       value, at: pointer, provider: provider,
       members: ["kind", "deviceAuthorization", "device", "question"] + TokenEndpoint.members)
     deviceAuthorization = try RequestTemplate(
-      "deviceAuthorization", posting: reader, allowing: [.clientID, .clientSecret])
+      "deviceAuthorization", posting: reader, allowing: [.clientID, .clientSecret, .permissions])
     question = try reader.optional("question") { name throws(DescriptorReader.Fault) in
       try RequestTemplate(
         name, posting: reader, allowing: [.clientID, .clientSecret, .deviceCode, .userCode])

@@ -7,10 +7,12 @@ extension Exchange {
   /// - Parameters:
   ///   - token: The access token to exchange for another.
   ///   - device: The device code and user code to poll with.
+  ///   - scope: The scopes, for a template that mentions them.
   ///   - others: The client authentication methods of an endpoint with a list of its own.
   func ask(
     _ endpoint: TokenEndpoint, _ template: RequestTemplate, _ grant: [Parameter],
     by registration: ClientRegistration, token: Secret? = nil, device: DeviceAuthorization? = nil,
+    scope: String? = nil,
     authentication others: [ClientAuthentication]? = nil, at step: Step
   ) async throws(FlowFailure) -> Answer {
     let identity = endpoint.identity(of: registration)
@@ -20,6 +22,7 @@ extension Exchange {
     values[.token] = token.map(revealedText)
     values[.deviceCode] = device.map { revealedText($0.deviceCode) }
     values[.userCode] = device?.userCode
+    values[.permissions] = scope
     let (bare, added) = template.filled(values)
     let form = grant + added
     var proofs: [ClientProof?] = [nil]

@@ -15,7 +15,7 @@ func deviceCode(
     (scope.isEmpty ? [] : [Parameter("scope", scope)])
       + tokens.parameters(for: flow.request.resource)
       + flow.pageParameters,
-    by: flow.registration, at: .deviceAuthorization)
+    by: flow.registration, scope: scope, at: .deviceAuthorization)
   let given = DeviceAuthorization(
     granted.object, descriptor.answer, from: descriptor.deviceAuthorization.address,
     now: flow.effects.now())

@@ -354,12 +354,12 @@ struct ProviderCatalogTests {
     throws
   {
     let text = String(decoding: PackageResources.providers_json, as: UTF8.self)
-    #expect(text.split(separator: "v2.8", omittingEmptySubsequences: false).count == 2)
-    let newer = try ProviderCatalog(json: Array(text.replacing("v2.8", with: "v24.0").utf8))
+    #expect(text.split(separator: "v26.0", omittingEmptySubsequences: false).count == 2)
+    let newer = try ProviderCatalog(json: Array(text.replacing("v26.0", with: "v27.0").utf8))
       .provider("facebook")
     let now = try ProviderCatalog.builtIn.provider("facebook")
-    #expect(now.identity?.request?.address.path == "/v2.8/me")
-    #expect(newer.identity?.request?.address.path == "/v24.0/me")
+    #expect(now.identity?.request?.address.path == "/v26.0/me")
+    #expect(newer.identity?.request?.address.path == "/v27.0/me")
     func paths(_ provider: Provider) -> [String] {
       provider.flows.flatMap { flow in
         switch flow {
@@ -371,8 +371,8 @@ struct ProviderCatalogTests {
         }
       } + [provider.revocation?.address.path ?? ""]
     }
-    #expect(paths(now).count == 5 && paths(now).allSatisfy { $0.hasPrefix("/v2.8/") })
-    #expect(paths(newer) == paths(now).map { $0.replacing("v2.8", with: "v24.0") })
+    #expect(paths(now).count == 5 && paths(now).allSatisfy { $0.hasPrefix("/v26.0/") })
+    #expect(paths(newer) == paths(now).map { $0.replacing("v26.0", with: "v27.0") })
   }
 
   @Test(

@@ -303,6 +303,6 @@ struct ErrorRulesTests {
   func bodyFirst(body: String, status: Int) async throws {
     let (problem, log) = try await graph(.text(body, status: status))
     #expect(problem.reason == .providerFailure)
-    #expect(log == ["GET https://graph.facebook.com/v2.8/me?fields=id%2Cname%2Cemail"])
+    #expect(log == ["GET https://graph.facebook.com/v26.0/me?fields=id%2Cname%2Cemail"])
   }
 }

@@ -7,7 +7,7 @@ import Testing
 /// renewal.
 struct SystemTokenFlowTests {
   static let mint = "POST https://graph.facebook.com/oauth/access_token"
-  static let me = "GET https://graph.facebook.com/v2.8/me?fields=id%2Cname%2Cemail"
+  static let me = "GET https://graph.facebook.com/v26.0/me?fields=id%2Cname%2Cemail"
   static let defaults = "user_birthday,user_location,user_friends,email,public_profile"
   static let account = Account.ID(rawValue: "a_ada@example.org")
 

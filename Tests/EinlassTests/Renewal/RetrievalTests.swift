@@ -6,7 +6,7 @@ import Testing
 /// Credentials of an account for an application, without a person, and the requests that they take.
 struct RetrievalTests {
   static let mint = "POST https://graph.facebook.com/oauth/access_token"
-  static let me = "GET https://graph.facebook.com/v2.8/me?fields=id%2Cname%2Cemail"
+  static let me = "GET https://graph.facebook.com/v26.0/me?fields=id%2Cname%2Cemail"
   static let reverse = [
     "POST https://api.twitter.com/oauth/request_token",
     "POST https://api.twitter.com/oauth/access_token",
@@ -121,7 +121,7 @@ struct RetrievalTests {
 
   @Test("A sign-out revokes the application's token first and always deletes the credentials")
   func signOut() async throws {
-    let revoke = "DELETE https://graph.facebook.com/v2.8/me/permissions"
+    let revoke = "DELETE https://graph.facebook.com/v26.0/me/permissions"
     let script = Script(
       [.json(#"{"success":true}"#), .text("no", status: 500)], store: Self.store(endsIn: nil))
     let report = try await Sample.engine(script).signOut(SystemTokenFlowTests.account)

@@ -8,7 +8,7 @@ import Testing
 /// The exchange of a valid token for a longer-lived one at a provider without refresh tokens.
 @Suite struct TokenExchangeTests {
   static let account = Account.ID(rawValue: "a_ada")
-  static let exchange = "POST https://graph.facebook.com/v2.8/oauth/access_token"
+  static let exchange = "POST https://graph.facebook.com/v26.0/oauth/access_token"
   static let longLived =
     #"{"access_token":"LONG","token_type":"bearer","expires_in":5183944}"#
 

@@ -94,7 +94,7 @@ struct VerifyTests {
       script.log == [
         "GET https://graph.facebook.com/debug_token?input_token=EAABtesttoken",
         """
-        GET https://graph.facebook.com/v2.8/me?fields=id%2Cname%2Cemail\
+        GET https://graph.facebook.com/v26.0/me?fields=id%2Cname%2Cemail\
         &appsecret_proof=90ebdaa6e59538ed6730bcc524b5c57ccbc60d33908688f9fc219e9d6eeee808
         """,
       ])
@@ -280,7 +280,7 @@ struct VerifyTests {
       }
       #expect(problem?.reason == .authenticatorUnconfigured && problem?.detail == "clientSecret")
     }
-    #expect(script.log == ["GET https://graph.facebook.com/v2.8/me?fields=id%2Cname%2Cemail"])
+    #expect(script.log == ["GET https://graph.facebook.com/v26.0/me?fields=id%2Cname%2Cemail"])
   }
 
   @Test("A token of another flow of the provider is verified with that flow's requests")
