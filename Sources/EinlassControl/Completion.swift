@@ -29,7 +29,7 @@ extension CompletionKind {
   static var providers: CompletionKind {
     .custom { words, _, _ in
       candidates(words) { console throws(Failure) in
-        try console.providerIDs()
+        try console.offeredProviderIDs()
       }
     }
   }

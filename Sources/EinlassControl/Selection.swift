@@ -36,7 +36,7 @@ extension Console {
   /// Returns the given provider id, or asks for one.
   func provider(_ id: String?) throws(Failure) -> String {
     if let id { return id }
-    let all = try providerIDs()
+    let all = try offeredProviderIDs()
     return all[
       try choice(
         "Which provider?", all.map(clean), orElse: "Name the provider: PROVIDER is missing.")]
@@ -53,6 +53,12 @@ extension Console {
   /// Returns the ids of all providers, in the catalogue's order.
   func providerIDs() throws(Failure) -> [String] {
     try list("providers.list", "providers").compactMap { $0["id"]?.string }
+  }
+
+  /// Returns the ids for menus and completions: those of the providers in service.
+  func offeredProviderIDs() throws(Failure) -> [String] {
+    try list("providers.list", "providers").filter { $0["retired"]?.bool != true }
+      .compactMap { $0["id"]?.string }
   }
 
   /// Returns the index of the row that the person chooses.

@@ -520,3 +520,17 @@ def test_gnus_reads_with_a_refreshed_token(emacs, house, mail):
         '(with-temp-buffer (nnimap-request-article 1 "INBOX" "mail" (current-buffer)) (list :text (buffer-string)))')
     assert "hello, ada" in message["text"]
     assert refreshed(house) == before + 1
+
+
+def test_a_retired_provider_is_not_offered_and_the_steps_of_a_registration_are_shown(emacs):
+    found = emacs(
+        "(defvar offered nil)",
+        "(cl-letf (((symbol-function 'completing-read) (lambda (_ all &rest _) (setq offered all) \"github\")))"
+        " (einlass--read-provider))",
+        "(defvar steps (einlass--registration-steps (plist-get (seq-find (lambda (one) (equal (plist-get one :id) \"slack\"))"
+        " (einlass--all 'providers.list :providers)) :setup)))",
+        "(list :offered (vconcat offered) :steps steps)")
+    assert "github" in found["offered"] and "tencent-weibo" not in found["offered"]
+    lines = found["steps"].split("\n")
+    assert "https://api.slack.com/apps" in lines[0] and lines[1].startswith("1. Press Create New App"), lines
+    assert "With PKCE every refresh token ends after 30 days." in lines

@@ -371,3 +371,8 @@ def test_each_subcommand_is_in_the_help_and_in_the_readme(house):
     for name in output.split():
         for page in ("README.md", "doc/einlass.txt"):
             assert f":Einlass {name}" in (PLUGIN / page).read_text(), (name, page)
+
+
+def test_a_retired_provider_is_in_no_completion(house):
+    output, _ = lua(house, 'io.write(table.concat(require("einlass.command").complete("", "Einlass sign-in "), " "))')
+    assert "github" in output.split() and "tencent-weibo" not in output.split()

@@ -157,6 +157,20 @@ def test_bash_shows_unambiguous_account_names(both):
 def test_completion_offers_values(two, tmp_path, words, offered):
     for application in ("neovim", "editor"):
         assert run("access", "set", application, "twitter", "granted", *two)[0] == 0
+    found = completions(words, two, tmp_path)
+    assert set(offered) <= set(found), found
+    if words[:2] != ["accounts", "list"]:
+        assert sorted(found) == offered
+
+
+def test_a_retired_provider_is_in_no_completion(two, tmp_path):
+    for words in (["sign-in"], ["accounts", "list"]):
+        found = completions(words, two, tmp_path)
+        assert "github" in found and "tencent-weibo" not in found
+
+
+def completions(words, two, tmp_path):
+    """Returns what bash offers after these words."""
     script = """
         source <("$1" --generate-completion-script bash)
         shift
@@ -170,6 +184,4 @@ def test_completion_offers_values(two, tmp_path, words, offered):
             *words[2 if words[0] in ("access", "accounts") else 1:]]
     done = subprocess.run(["bash", "-c", script, "bash", CONTROL, *line], cwd=tmp_path, capture_output=True, text=True,
                           env={**os.environ, "PATH": f"{Path(CONTROL).parent}:{os.environ['PATH']}"}, timeout=PATIENCE)
-    assert set(offered) <= set(done.stdout.split()), done
-    if words[:2] != ["accounts", "list"]:
-        assert sorted(done.stdout.split()) == offered
+    return done.stdout.split()

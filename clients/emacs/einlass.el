@@ -741,7 +741,8 @@ An error is shown with its next step.  Emacs does not wait for the answer."
   "Ask for a provider and return its id."
   (let ((id (completing-read "Sign in at (or the address of a protected resource): "
                              (mapcar (lambda (provider) (plist-get provider :id))
-                                     (einlass--all 'providers.list :providers)))))
+                                     (seq-remove (lambda (provider) (eq (plist-get provider :retired) t))
+                                                 (einlass--all 'providers.list :providers))))))
     (if (string-blank-p id) (user-error "No provider chosen") id)))
 
 (defun einlass--with-server (params)

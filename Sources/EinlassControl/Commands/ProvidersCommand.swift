@@ -29,8 +29,10 @@ struct ProvidersList: ServerCommand {
           Table.Cell(provider["id"]?.plain), Table.Cell(provider["name"]?.plain),
           provider["problem"] != nil
             ? Table.Cell("unusable", .bad)
-            : provider["configured"]?.bool == true
-              ? Table.Cell("there", .good) : Table.Cell("missing", .faint),
+            : provider["retired"]?.bool == true
+              ? Table.Cell("retired", .faint)
+              : provider["configured"]?.bool == true
+                ? Table.Cell("there", .good) : Table.Cell("missing", .faint),
           Table.Cell(provider["flowKinds"]?.plain), Table.Cell(Self.abilities(provider["can"])),
         ]
       })
@@ -63,6 +65,7 @@ struct ProvidersShow: ServerCommand {
     }
     let known: [(name: String, value: String?)] = [
       ("name", provider["name"]?.plain),
+      ("service", provider["retired"]?.bool == true ? "has ended; see the notes" : nil),
       ("client id", provider["configured"]?.bool == true ? "there" : "missing"),
       ("problem", provider["problem"]?.explanation(repeating: server.repeated)),
       ("sign-in by", provider["flowKinds"]?.plain),

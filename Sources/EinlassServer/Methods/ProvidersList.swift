@@ -8,7 +8,7 @@ func providersList(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "providers.list", .immediate,
-      "The built-in providers and the added ones, with their abilities and setup.",
+      "The built-in providers and the added ones, with their abilities and setup; retired ones come last.",
       params: fields(.limit, .cursor),
       result: .object([
         .required(
@@ -30,7 +30,8 @@ extension Server {
     _ params: JSONObject, _ patience: AccountStore.Patience
   ) throws(RPCError) -> JSONValue? {
     let catalog = catalog
-    let all = catalog.providers
+    let known = catalog.providers
+    let all = known.filter { !$0.isRetired } + known.filter(\.isRetired)
     var rest = all[...]
     if let cursor = params[.cursor] {
       guard let index = all.firstIndex(where: { sameBytes($0.id, cursor) }) else {

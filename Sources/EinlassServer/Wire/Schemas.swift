@@ -132,7 +132,10 @@ let components: [String: Schema] = [
         "The scopes that a wider scope contains; a token with it lacks none of them."),
       .required(
         "oneAccount", .boolean, "Whether its only account is confirmed instead of selected."),
-      .required("retired", .boolean, "Whether it is no longer in service."),
+      .required(
+        "retired", .boolean,
+        "Whether it is no longer in service; such a provider is last in the list, and belongs in no menu."
+      ),
       .required(
         "can",
         .object(
@@ -150,19 +153,19 @@ let components: [String: Schema] = [
           .optional(
             "verifyNeeds", .array(Schema(Provider.RegistrationPart.self), max: nil),
             "The parts with which verify checks a token by value; absent if no request does."),
-          .optional("redirect", .string(maxBytes: nil), "The redirect address to register."),
-          .optional("notes", .string(maxBytes: nil), "Further requirements."),
-        ]), "The instructions for a registration."),
           .optional("form", .string(maxBytes: nil), "The page with the form."),
           .optional(
             "steps", .array(.string(maxBytes: nil), max: nil), "What to do there, in this order."),
-    ]),
+          .optional("redirect", .string(maxBytes: nil), "The redirect address to register."),
           .optional("costs", .string(maxBytes: nil), "The money that the provider wants."),
           .optional(
             "approval", .string(maxBytes: nil), "The application that the provider wants first."),
           .optional(
             "ends", .string(maxBytes: nil), "What ends by itself later, although it works at first."
           ),
+          .optional("notes", .string(maxBytes: nil), "Further requirements."),
+        ]), "The instructions for a registration."),
+    ]),
   "Account":
     .object([
       .account, .provider,

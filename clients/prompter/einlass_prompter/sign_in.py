@@ -160,6 +160,8 @@ class SignIn:
 
         def add(providers: List[Mapping[str, Any]]) -> None:
             for provider in providers:
+                if provider["retired"]:
+                    continue
                 detail = "" if provider["configured"] else "has no registration yet"
                 choice.put(provider["id"], text(provider["name"]), detail)
             choice.focus().grab_focus()
@@ -212,18 +214,18 @@ class SignIn:
             screen.say(f"{number}. {text(step, MESSAGE)}")
         if "redirect" in setup:
             screen.say(f"Redirect address: {text(setup['redirect'])}", selectable=True)
-        if set(setup["needs"]) - PARTS:
-            screen.say(f"It needs a key: einlassctl providers configure {text(provider['id'])}", selectable=True)
         for member in ("costs", "approval", "ends", "notes"):
             if member in setup:
                 screen.say(text(setup[member], MESSAGE))
+        if set(setup["needs"]) - PARTS:
+            screen.say(f"It needs a key: einlassctl providers configure {text(provider['id'])}", selectable=True)
         identifier = screen.field("Client _id", done=lambda: secret.grab_focus())
         secret = screen.field("Client _secret, if it has one", secret=True, done=done)
         screen.action("Open the I_nstructions", lambda: open_page(setup["documentation"], screen.problem))
-        screen.action("S_ave", done, "suggested-action")
-        self.show(screen)
         if "form" in setup:
             screen.action("Open the _Form", lambda: open_page(setup["form"], screen.problem))
+        screen.action("S_ave", done, "suggested-action")
+        self.show(screen)
 
     # The window
 

@@ -790,7 +790,7 @@ RpcDiscoverResult = Any
 
 
 class ProvidersListParams(TypedDict, total=False):
-    """The built-in providers and the added ones, with their abilities and setup."""
+    """The built-in providers and the added ones, with their abilities and setup; retired ones come last."""
     limit: int
     cursor: str
 

@@ -1023,7 +1023,7 @@ export interface Provider {
   scopeContents?: Record<string, string[]>;
   /** Whether its only account is confirmed instead of selected. */
   oneAccount: boolean;
-  /** Whether it is no longer in service. */
+  /** Whether it is no longer in service; such a provider is last in the list, and belongs in no menu. */
   retired: boolean;
   /** The abilities of the provider. */
   can: ProviderCan;
@@ -1287,7 +1287,7 @@ export type RpcDiscoverParams = ShutdownParams;
 
 export type RpcDiscoverResult = unknown;
 
-/** The built-in providers and the added ones, with their abilities and setup. */
+/** The built-in providers and the added ones, with their abilities and setup; retired ones come last. */
 export interface ProvidersListParams {
   /** The largest number of entries. */
   limit?: number;

@@ -212,7 +212,12 @@ end
 
 local COMPLETIONS = {
   accounts = function() return values("accounts.list", "accounts", name_of) end,
-  providers = function() return values("providers.list", "providers", function(provider) return provider.id end) end,
+  -- A provider that is no longer in service is offered nowhere.
+  providers = function()
+    return vim.tbl_filter(function(id) return id ~= "" end, values("providers.list", "providers", function(provider)
+      return provider.retired and "" or provider.id
+    end))
+  end,
   decisions = function() return { "allow", "deny", "reset" } end,
   flows = function() return { "authorizationCode", "deviceCode", "oauth1" } end,
 }
