@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[2]
-PAGES = ["README.md", "clients/README.md", "protocol/START.md", "protocol/GUIDE.md", "protocol/README.md"]
+PAGES = ["README.md", "clients/README.md", "protocol/START.md", "protocol/GUIDE.md", "protocol/README.md",
+         "protocol/PROVIDERS.md"]
 KINDS = ["console", "jsonl", "json", "python", "swift"]
 
 

@@ -2,6 +2,15 @@ internal import EinlassJSON
 
 /// The interpretation of a provider's refusals: the shapes of its errors, and rules. The first
 /// matching rule counts.
+///
+///     "errors": {"shapes": [{"code": "/error/code", "subcode": "/error/subcode",
+///                            "type": "/error/type", "text": "/error/message"}],
+///                "rules": [{"step": "renew", "status": 401, "codes": ["expired"],
+///                           "outcome": "relogin"}],
+///                "limitResetHeader": "x-rate-limit-reset", "readsBodyFirst": true}
+///
+/// A flow with a token endpoint has the shapes and rules of RFC 6749 after these. With
+/// `readsBodyFirst` an answer that is no JSON object is a failure of any status.
 struct ErrorRules: Sendable, Equatable {
   /// Whether an answer that is no JSON object is a failure, regardless of its status.
   var readsBodyFirst: Bool
@@ -92,6 +101,18 @@ enum Remedy: Sendable {
 }
 
 /// A rule: conditions, all of which must be met, and an outcome.
+///
+///     {"step": "deviceToken", "status": 400, "codes": ["slow"], "subcodes": [7],
+///      "bodyOverBytes": 3000, "outcome": "slowDown", "advice": "checkClock",
+///      "suggestsRelogin": true}
+///
+/// `step` is the request: `requestToken`, `accessToken`, `applicationToken`, `deviceAuthorization`,
+/// `deviceToken`, `token`, `renew`, `tokenInfo`, `keySet`, `identity`, `revoke`,
+/// `pushedAuthorization`, `assertion`, `login`, `antiForgery` or `sessionCheck`. `status` is a number
+/// or `2xx`. `outcome` is `regrant` or `renew`, a remedy to try; `relogin`, `banned`, `locked`,
+/// `throttled`, `retryLater`, `refused`, `misconfigured` or `failed`; `wrongCredentials` of a login;
+/// `pending`, `slowDown`, `denied` or `expired` of a device code. `advice` is `checkClock`,
+/// `unlockOnWeb` or `changeSettings`. With `suggestsRelogin` the person is told to sign in again.
 struct ErrorRule: Sendable, Equatable {
   /// The consequence of a refusal.
   enum Outcome: String, Sendable, CaseIterable {

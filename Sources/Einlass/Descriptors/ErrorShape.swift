@@ -14,7 +14,15 @@ struct ProviderErrorText: Sendable, Equatable {
   var isUsual = false
 }
 
-/// One form of a provider's errors.
+/// One form of a provider's errors: an element of `shapes`.
+///
+///     {"code": "/ret", "text": "/msg", "anyStatus": true, "unless": {"/ret": 0}}
+///     {"element": "error", "codeAttribute": "code"}
+///     {"codeField": "oauth_problem"}
+///
+/// The first form has JSON pointers, the second is the first XML element of that name, the third a
+/// form with that field. With `anyStatus` such an answer is a refusal also with a status of success,
+/// and `unless` has the value that none has.
 struct ErrorShape: Sendable, Equatable {
   /// The place of the parts in an answer.
   enum Format: Sendable, Equatable {

@@ -2,6 +2,16 @@ internal import EinlassJSON
 
 /// The source of a token owner's identity: a request, or the id_token beside the token, and the
 /// JSON pointers to the members in the answer or among the claims.
+///
+///     "identity": {"request": {"method": "GET", "url": "https://example.com/me", "bearer": "{token}"},
+///                  "id": "/id", "numericId": true, "idPrefix": "/users/", "name": "/name",
+///                  "username": "/login", "email": "/email", "emailVerified": "/verified",
+///                  "emails": …, "avatar": {"pointer": "/picture"}, "required": ["id", "name"]}
+///
+/// Without `request` the id_token has the members. Without one of `required` the sign-in fails; `id`
+/// is always required. State `emailVerified` only for a provider whose word about addresses you
+/// believe. `avatar` has `pointer`, with `replace` and `with` or a `suffix` for another size, or a
+/// `template` with `{id}` and, beside `pointer`, `{picture}`.
 struct IdentityDescriptor: Sendable, Equatable {
   /// The members of an identity, by their names in the protocol.
   enum Member: String, Sendable, CaseIterable {

@@ -1,6 +1,12 @@
 internal import EinlassJSON
 
 /// The default permissions and audience of a provider, and its own names for them.
+///
+///     "permissions": {"defaults": ["email"], "separator": ",",
+///                     "audience": {"default": "onlyMe", "onlyMe": "me", "friends": "friends",
+///                                  "everyone": "everyone"}}
+///
+/// `separator` stands between scopes too; without the word a blank.
 struct PermissionsDescriptor: Sendable, Equatable {
   /// The permissions for an empty or absent list.
   var defaults: [String]

@@ -2,6 +2,21 @@ internal import EinlassJSON
 
 /// An issuer of tokens, as data: one object of `providers.json`.
 ///
+///     {"id": "example", "name": "Example", "aliases": ["example.com"], "homepage": "https://example.com",
+///      "setup": …, "hosts": […], "retired": false, "accounts": "many", "version": "v2",
+///      "registration": ["clientId", "clientSecret"], "dynamicRegistration": …,
+///      "clientMetadata": false, "publicOnly": false, "locale": …, "permissions": …,
+///      "scopeNames": …, "scopeContents": …, "identity": …, "flows": […], "verify": …,
+///      "revoke": …, "errors": …}
+///
+/// `id`, `name`, `setup`, `accounts`, `registration` and `flows` are required. `registration` lists
+/// the parts that a registration must have. `aliases` are further ids. With `accounts` `one` the store
+/// has room for one account. `version` stands for `{version}` in every text. `retired` marks a
+/// provider that is no longer in service; `setup.notes` has the reason. `clientMetadata` says that the
+/// address of a client ID metadata document is a client id, and `publicOnly` that every server must
+/// have a public address. `revoke` is the request that revokes a token. The flows come in order of
+/// preference, each kind at most once.
+///
 /// The vocabulary is closed. A new word must fit at least two providers.
 public final class Provider: Sendable {
   /// The features of a provider's accounts, for front ends that lay out buttons.
@@ -60,6 +75,8 @@ public final class Provider: Sendable {
   let permissions: PermissionsDescriptor
   /// The short names for lists of scopes.
   public let scopeNames: ScopeNames
+  /// The scopes that other scopes contain.
+  public let scopeContents: ScopeContents
   /// `nil` if the provider does not identify a token's owner.
   let identity: IdentityDescriptor?
   let verification: VerifyDescriptor?
@@ -75,8 +92,6 @@ public final class Provider: Sendable {
   public var can: Capabilities {
     Capabilities(
       reverseAuth: flowKinds.contains(.reverseAuth),
-  /// The scopes that other scopes contain.
-  public let scopeContents: ScopeContents
       refresh: flows.contains { flow in
         if case .systemToken(let flow) = flow {
           flow.renew != nil
@@ -145,6 +160,7 @@ public final class Provider: Sendable {
     locale = try LocaleDescriptor("locale", in: reader)
     permissions = try PermissionsDescriptor("permissions", in: reader)
     scopeNames = try ScopeNames("scopeNames", in: reader)
+    scopeContents = try ScopeContents("scopeContents", in: reader)
     identity = try reader.optional("identity") { name throws(DescriptorReader.Fault) in
       try IdentityDescriptor(name, in: reader)
     }
@@ -172,7 +188,6 @@ public final class Provider: Sendable {
       try VerifyDescriptor(name, in: reader)
     }
     revocation = try reader.revocation("revoke")
-    scopeContents = try ScopeContents("scopeContents", in: reader)
     guard
       identity?.request != nil
         || (flows.allSatisfy(\.goesWithoutIdentity) && verification?.asksForIdentity != true)
@@ -250,6 +265,7 @@ public final class Provider: Sendable {
     locale = other.locale
     permissions = other.permissions
     scopeNames = other.scopeNames
+    scopeContents = other.scopeContents
     self.identity = identity ?? other.identity
     self.verification = verification ?? other.verification
     self.revocation = revocation ?? other.revocation
@@ -265,7 +281,6 @@ public final class Provider: Sendable {
   /// only moved ones remain, because the tokens of another server are not for the other hosts.
   func relocated(_ move: (WebAddress) -> WebAddress) -> Provider {
     Provider(
-    scopeContents = other.scopeContents
       self, hosts: isMoved(by: move) ? hosts.compactMap { $0.relocated(move) } : hosts,
       dynamicRegistration: dynamicRegistration?.relocated(move),
       flows: flows.map { $0.relocated(move) }, identity: identity?.relocated(move),

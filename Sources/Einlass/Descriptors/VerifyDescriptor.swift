@@ -21,6 +21,10 @@ enum VerifyDescriptor: Sendable, Equatable {
   ///                            "bearer": "{token}"},
   ///                "clientId": "/client_id", "subject": "/user_id", "scopes": "/scopes",
   ///                "expiresIn": "/expires_in"}
+  ///
+  /// Only `clientId` is required beside the request. `active` is a boolean, `expiresAt` a time, and
+  /// `failure` the reason of a refusal. `identityQuery` is added to the query of the identity's
+  /// request, where `{tokenProof}` is the digest of the token keyed with the client secret.
   struct TokenInfo: Sendable, Equatable {
     /// The facts, by their names in a descriptor. Only `clientId` is required.
     enum Fact: String, Sendable, CaseIterable {
