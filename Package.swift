@@ -36,6 +36,8 @@ let package = Package(
     // The domain: no I/O
     .target(
       name: "Einlass", dependencies: ["EinlassJSON", "EinlassCrypto"],
+      // Where the facts of the catalogue come from; no program needs it.
+      exclude: ["Descriptors/sources.json"],
       resources: [.embedInCode("Descriptors/providers.json")]),
 
     // Adapters
