@@ -46,6 +46,62 @@ import Testing
     }
   }
 
+  private static func provider(_ name: String) throws -> OAuth2Provider {
+    try #require(OAuth2Provider.all.first { $0.name == name })
+  }
+
+  @Test func `LinkedIn refuses a client that sends a code_verifier beside its secret`()
+    async throws
+  {
+    try await TestBrowser.run(Self.provider("linkedin")) { _, browser async throws in
+      for (verifier, status) in [(TestBrowser.verifier, 401), (nil, 200)] as [(String?, Int)] {
+        let browser = plain(browser, scope: "openid profile")
+        let reply = try await browser.token([
+          "code": try await browser.code(), "code_verifier": verifier,
+          "client_secret": "demo-secret",
+        ])
+        #expect(reply?.status == status)
+        #expect(reply?.json?["error"] == (status == 401 ? "invalid_client" : nil))
+      }
+    }
+  }
+
+  @Test(arguments: [
+    ("spotify", "http://localhost:4711/callback", false),
+    ("spotify", "http://127.0.0.1:4711/callback", true),
+    ("github", "http://localhost:4711/callback", false),
+    ("gitlab", "http://[::1]:4711/callback", true),
+    ("microsoft", "http://localhost:4711/callback", true),
+    ("microsoft", "http://127.0.0.1:4711/callback", false),
+    ("discord", "http://localhost:4711/callback", true),
+  ]) func `A port counts as the provider says`(
+    name: String, redirect: String, isTaken: Bool
+  ) async throws {
+    try await TestBrowser.run(Self.provider(name)) { _, browser async throws in
+      var browser = browser
+      browser.asked["redirect_uri"] = redirect
+      browser.asked["scope"] = nil
+      #expect(try await browser.authorize()?.status == (isTaken ? 302 : 400))
+    }
+  }
+
+  @Test func `With exact ports only the registered address is taken`() async throws {
+    try await TestBrowser.run(Self.provider("discord")) { sandbox, browser async throws in
+      let registered = "http://127.0.0.1:4711/callback"
+      try await sandbox.patch([
+        "discord": [
+          "behaviour": ["redirectPorts": "exact"],
+          "applications": [browser.application: ["redirects": [.string(registered)]]],
+        ]
+      ])
+      for (redirect, status) in [(registered, 302), ("http://127.0.0.1:4712/callback", 400)] {
+        var browser = browser
+        browser.asked["redirect_uri"] = redirect
+        #expect(try await browser.authorize()?.status == status)
+      }
+    }
+  }
+
   @Test func `Microsoft's Graph refuses a token for Outlook`() async throws {
     let microsoft = try #require(OAuth2Provider.all.first { $0.name == "microsoft" })
     for (scope, status) in [

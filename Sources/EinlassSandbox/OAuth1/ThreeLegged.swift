@@ -32,7 +32,7 @@ struct ThreeLegged {
   /// redirects, any callback is allowed.
   func permits(_ callback: String, to application: Consumer) -> Bool {
     let registered = application.record["redirects"]?.strings ?? []
-    let rule = RedirectRule(takesAnyPort: true)
+    let rule = RedirectRule(ports: "any")
     return sameBytes(callback, "oob") || registered.isEmpty
       || registered.contains { rule.matches(callback, registered: $0) }
   }

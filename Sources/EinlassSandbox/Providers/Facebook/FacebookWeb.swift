@@ -17,7 +17,7 @@ extension Facebook {
       return ConsentPage.problem("Invalid App ID")
     }
     world.note("application", true, id)
-    let rule = RedirectRule(takesAnyPort: true)
+    let rule = RedirectRule(ports: "any")
     let registered = consumer.record["redirects"]?.strings ?? []
     let isRegistered = registered.contains { rule.matches(redirect, registered: $0) }
     world.note("redirect", isRegistered, redirect)

@@ -72,7 +72,7 @@ extension OAuth2Provider {
     let registered = application.record["redirects"]?.strings ?? []
     let named = parameters["redirect_uri"]
     let redirect = named ?? (registered.count == 1 ? registered[0] : nil)
-    let rule = RedirectRule(takesAnyPort: behaviour(in: world).takesAnyPort)
+    let rule = RedirectRule(ports: behaviour(in: world).redirectPorts)
     guard let redirect, registered.contains(where: { rule.matches(redirect, registered: $0) })
     else {
       world.note("redirect", false, named ?? "it is missing")
@@ -92,7 +92,7 @@ extension OAuth2Provider {
     }
     guard ["query", "fragment", "form_post"].contains(asked.parameters["response_mode"] ?? "query")
     else { throw Denial("invalid_request", "There is no such response_mode.") }
-    if behaviour.pkce != "unknown" {
+    if !["unknown", "refused"].contains(behaviour.pkce) {
       switch (asked.parameters["code_challenge"], asked.parameters["code_challenge_method"]) {
       case (nil, nil) where behaviour.pkce == "optional": break
       case (let challenge?, "S256") where challenge.utf8.count == 43 && isBase64URL(challenge):
@@ -140,7 +140,7 @@ extension OAuth2Provider {
     let record = JSONObject(present: [
       "application": .string(asked.application.id), "user": .string(user.id),
       "redirect": asked.namedRedirect.map(JSONValue.string),
-      "challenge": behaviour(in: world).pkce == "unknown"
+      "challenge": ["unknown", "refused"].contains(behaviour(in: world).pkce)
         ? nil : asked.parameters["code_challenge"].map(JSONValue.string),
       "nonce": asked.parameters["nonce"].map(JSONValue.string), "scopes": JSONValue(scopes),
       "resource": asked.parameters["resource"].map(JSONValue.string),
@@ -181,14 +181,24 @@ extension OAuth2Provider {
 
 /// The comparison of a redirect address with a registered one.
 struct RedirectRule {
-  /// Whether a loopback address may have any port (RFC 8252 section 7.3).
-  var takesAnyPort: Bool
+  /// The origins of this machine whose port does not count (RFC 8252 section 7.3).
+  private let origins: [String]
 
-  /// Compares bytes, except for the port of a loopback address.
+  /// - Parameter ports: The word `redirectPorts` of a provider's behaviour.
+  init(ports: String) {
+    let addresses = ["http://127.0.0.1", "http://[::1]"]
+    switch ports {
+    case "any": origins = addresses + ["http://localhost"]
+    case "addresses": origins = addresses
+    case "localhost": origins = ["http://localhost"]
+    default: origins = []
+    }
+  }
+
+  /// Compares bytes, except for the port of those origins.
   func matches(_ address: String, registered: String) -> Bool {
     if sameBytes(address, registered) { return true }
-    guard takesAnyPort else { return false }
-    return ["http://127.0.0.1", "http://[::1]", "http://localhost"].contains { origin in
+    return origins.contains { origin in
       guard let left = rest(of: address, after: origin),
         let right = rest(of: registered, after: origin)
       else { return false }

@@ -9,8 +9,12 @@ extension OAuth2Provider {
     }
     let application = try application(of: request, form, in: &world)
     let behaviour = behaviour(in: world)
-    let scopes = behaviour.split(form["scope"] ?? "")
-    if let unknown = scopes.first(where: { behaviour.scopes?.contains($0) == false }) {
+    if let name = behaviour.deviceScopeName, form[name] == nil {
+      throw OAuth2Refusal("invalid_request", "The parameter \(name) is missing")
+    }
+    let scopes = behaviour.split(form[behaviour.deviceScopeName ?? "scope"] ?? "")
+    let known = behaviour.deviceScopes ?? behaviour.scopes
+    if let unknown = scopes.first(where: { known?.contains($0) == false }) {
       throw OAuth2Refusal("invalid_scope", "There is no scope \(unknown)")
     }
     let code = world.randomText(40)

@@ -7,13 +7,15 @@ struct OAuth2Behaviour: Sendable {
 
   static let shape = StateShape.members([
     ("issuer", .text), ("namesIssuer", .flag), ("consent", .word(["page", "allow", "deny"])),
-    ("user", .text), ("pkce", .word(["required", "optional", "unknown"])),
-    ("redirectPorts", .word(["any", "exact"])), ("authentication", .texts),
+    ("user", .text), ("pkce", .word(["required", "optional", "unknown", "refused"])),
+    ("redirectPorts", .word(["any", "addresses", "localhost", "exact"])),
+    ("authentication", .texts),
     ("basic", .word(["encoded", "plain"])), ("tokens", .word(["json", "form", "asked"])),
     ("lifetime", .word(["number", "text", "none", "offline"])),
     ("scope", .word(["text", "list", "none"])),
     ("failures", .word(["status", "200"])),
     ("refresh", .word(["rotating", "reusable", "kept", "never"])), ("offlineScope", .text),
+    ("refreshPauseSeconds", .integer), ("deviceScopes", .texts), ("deviceScopeName", .text),
     ("accessSeconds", .integer), ("idTokenSeconds", .integer), ("renewsIDToken", .flag),
     ("codeSeconds", .integer), ("refreshSeconds", .integer),
     ("deviceSeconds", .integer), ("intervalSeconds", .integer), ("tellsCompleteAddress", .flag),
@@ -33,10 +35,11 @@ struct OAuth2Behaviour: Sendable {
   var consent: String { json["consent"]?.string ?? "page" }
   /// The user at the browser; `nil` for the first user.
   var user: String? { json["user"]?.string }
-  /// `unknown` ignores both PKCE parameters.
+  /// `unknown` ignores both PKCE parameters, and `refused` refuses a client that sends a verifier.
   var pkce: String { json["pkce"]?.string ?? "required" }
-  /// Whether a loopback redirect may have any port (RFC 8252 section 7.3).
-  var takesAnyPort: Bool { json["redirectPorts"]?.string ?? "any" == "any" }
+  /// The redirects that may have any port (RFC 8252 section 7.3): `any` of this machine, `addresses`
+  /// alone and not the name localhost, `localhost` alone, or none with `exact`.
+  var redirectPorts: String { json["redirectPorts"]?.string ?? "any" }
   /// The authentication methods of applications with a secret.
   var authentication: [String] {
     json["authentication"]?.strings ?? ["client_secret_basic", "client_secret_post"]
@@ -71,6 +74,12 @@ struct OAuth2Behaviour: Sendable {
   var renewsIDToken: Bool { json["renewsIDToken"]?.bool ?? true }
   var codeSeconds: Int64 { json["codeSeconds"]?.int64 ?? 60 }
   var refreshSeconds: Int64 { json["refreshSeconds"]?.int64 ?? 86_400 * 30 }
+  /// The seconds after an access token within which its refresh token is refused; 0 for none.
+  var refreshPauseSeconds: Int64 { json["refreshPauseSeconds"]?.int64 ?? 0 }
+  /// The scopes that devices may have; `nil` for those of every flow.
+  var deviceScopes: [String]? { json["deviceScopes"].map(\.strings) }
+  /// The required parameter with a device's scopes, if it is not the optional `scope` of RFC 8628.
+  var deviceScopeName: String? { json["deviceScopeName"]?.string }
   var deviceSeconds: Int64 { json["deviceSeconds"]?.int64 ?? 600 }
   /// The polling interval of devices (RFC 8628 section 3.2).
   var intervalSeconds: Int64 { json["intervalSeconds"]?.int64 ?? 5 }

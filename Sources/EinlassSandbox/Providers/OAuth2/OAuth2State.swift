@@ -80,7 +80,7 @@ extension OAuth2Provider {
         .map(
           .members([
             ("application", .text), ("user", .text), ("scopes", .texts), ("resource", .text),
-            ("revoked", .flag),
+            ("revoked", .flag), ("renewableAt", .integer),
           ]))
       ),
       (

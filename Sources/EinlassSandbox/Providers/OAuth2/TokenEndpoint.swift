@@ -107,6 +107,11 @@ extension OAuth2Provider {
     _ verifier: String?, challenge: String?, in world: inout World
   ) throws(OAuth2Refusal) {
     guard behaviour(in: world).pkce != "unknown" else { return }
+    guard behaviour(in: world).pkce != "refused" || verifier == nil else {
+      // A provider that takes either a secret or a verifier reports the client.
+      world.note("codeVerifier", false, "it is refused")
+      throw OAuth2Refusal("invalid_client", "Client authentication failed", status: 401)
+    }
     let isRight: Bool =
       switch (verifier, challenge) {
       case (nil, nil): true
@@ -142,11 +147,15 @@ extension OAuth2Provider {
       case (let record?, _) where record["revoked"]?.bool == true: "revoked"
       case (let record?, _) where record["expiresAt"]?.int64 ?? .max <= world.now: "expired"
       case (_, let family?) where family["revoked"]?.bool == true: "revoked"
+      case (_, let family?) where family["renewableAt"]?.int64 ?? 0 > world.now: "used too often"
       case (_, let family?) where !sameBytes(family["application"]?.string ?? "", application.id):
         "of another application"
       default: nil
       }
     world.note("refreshToken", flaw == nil, flaw)
+    if flaw == "used too often" {
+      throw OAuth2Refusal("slow_down", "The refresh token is \(flaw ?? "")", status: 429)
+    }
     guard flaw == nil, let user = family?["user"]?.string.flatMap({ user($0, in: world) }) else {
       throw OAuth2Refusal("invalid_grant", "The refresh token is \(flaw ?? "unknown")")
     }

@@ -17,6 +17,10 @@ extension OAuth2Provider {
   ) throws(OAuth2Refusal) -> Answer {
     let behaviour = behaviour(in: world)
     let access = accessToken(for: grant, in: &world)
+    if let family = grant.family, behaviour.refreshPauseSeconds > 0 {
+      world.state[at: name, "families", family, "renewableAt"] = JSONValue(
+        world.now + behaviour.refreshPauseSeconds)
+    }
     var members = JSONObject(present: [
       "access_token": .string(access), "token_type": .string(behaviour.tokenType),
       "expires_in": lifetime(grant.scopes, behaviour),

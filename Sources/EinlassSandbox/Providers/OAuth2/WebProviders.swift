@@ -16,51 +16,13 @@ extension OAuth2Provider {
     ],
     behaviour: [
       "pkce": "optional", "namesIssuer": false, "authentication": ["client_secret_post"],
-      "refresh": "kept", "scopes": ["openid", "email", "name"],
+      "refresh": "kept", "refreshPauseSeconds": 86_400, "scopes": ["openid", "email", "name"],
     ],
     applications: [
       "demo-apple": [
         "secret": "demo-secret", "name": "Demo", "redirects": ["https://example.org/callback"],
       ]
     ], more: rsaKey)
-
-  private static let bitbucket = OAuth2Provider(
-    "bitbucket", origins: ["https://bitbucket.org", "https://api.bitbucket.org"],
-    endpoints: [
-      "authorization": "/site/oauth2/authorize", "token": "/site/oauth2/access_token",
-      "userinfo": "/2.0/user", "emails": "/2.0/user/emails", "repository": "/ada/hello.git",
-    ],
-    behaviour: [
-      "pkce": "unknown", "namesIssuer": false, "accessSeconds": 7200, "refresh": "reusable",
-      "tokenType": "bearer", "grants": ["account", "email", "repository:write"],
-      "repository": [
-        "read": ["repository", "repository:write"], "write": ["repository:write"],
-      ],
-    ],
-    person: [
-      "uuid": "{id}", "username": "{username}", "display_name": "{name}",
-      "links": ["avatar": ["href": "{avatar}"]],
-    ],
-    more: [
-      "emails": [
-        "values": [
-          ["email": "old-{email}", "is_primary": false, "is_confirmed": true],
-          ["email": "{email}", "is_primary": true, "is_confirmed": true],
-        ]
-      ]
-    ])
-
-  /// A server of one's own. No endpoint names the token's owner.
-  private static let bitbucketDataCenter = OAuth2Provider(
-    "bitbucket-data-center", origins: ["https://bitbucket.example.com"],
-    endpoints: [
-      "authorization": "/rest/oauth2/latest/authorize", "token": "/rest/oauth2/latest/token",
-    ],
-    behaviour: [
-      "pkce": "optional", "namesIssuer": false, "authentication": ["client_secret_post"],
-      "tokenType": "bearer",
-      "scopes": ["PUBLIC_REPOS", "REPO_READ", "REPO_WRITE", "REPO_ADMIN"],
-    ])
 
   private static let discord = OAuth2Provider(
     "discord", origins: ["https://discord.com"],
@@ -101,114 +63,6 @@ extension OAuth2Provider {
       "email_verified": "{emailVerified}", "profile_photo_url": "{avatar}",
     ])
 
-  /// Each token has all rights of its person.
-  private static let forgejo = giteaServer("forgejo", at: "https://codeberg.org")
-  /// A token has all rights of its person unless it has a scope of the server's own.
-  private static let gitea = giteaServer(
-    "gitea", at: "https://gitea.com", endpoints: ["tokenInfo": "/login/oauth/introspect"],
-    repository: [
-      "read": ["read:repository", "write:repository"], "write": ["write:repository"],
-      "unlimited": ["openid", "profile", "email", "groups"],
-    ], applications: ["secret-gitea": secretApplication],
-    more: [
-      "tokenInfo": [
-        "method": "POST", "token": "basic",
-        "answer": [
-          "active": true, "scope": "{scope}", "username": "{username}", "sub": "{id}",
-          "aud": ["{clientId}"],
-        ],
-        "refusal": ["active": false],
-      ]
-    ])
-
-  /// A server of Gitea, or of Forgejo, which has the same endpoints.
-  private static func giteaServer(
-    _ name: String, at origin: String, endpoints: JSONValue = [:], repository: JSONValue = [:],
-    applications: JSONValue = [:], more: JSONValue = [:]
-  ) -> OAuth2Provider {
-    let usual: JSONValue = [
-      "authorization": "/login/oauth/authorize", "token": "/login/oauth/access_token",
-      "userinfo": "/login/oauth/userinfo", "keys": "/login/oauth/keys",
-      "openIDMetadata": "/.well-known/openid-configuration", "repository": "/ada/hello.git",
-    ]
-    let demo: JSONValue = ["demo-\(name)": ["name": "Demo", "redirects": webRedirects]]
-    return OAuth2Provider(
-      name, origins: [origin], endpoints: usual.merging(endpoints),
-      behaviour: [
-        "pkce": "optional", "namesIssuer": false, "basic": "plain", "tokenType": "bearer",
-        "repository": repository,
-      ], applications: demo.merging(applications), more: rsaKey.merging(more))
-  }
-
-  /// Token responses are forms unless the client accepts JSON. Errors have status 200, and scopes
-  /// are separated by commas. Only tokens with the scope offline_access expire.
-  static let gitHub = OAuth2Provider(
-    "github", origins: ["https://github.com", "https://api.github.com"],
-    endpoints: [
-      "authorization": "/login/oauth/authorize", "token": "/login/oauth/access_token",
-      "device": "/login/device/code", "verification": "/login/device", "userinfo": "/user",
-      "emails": "/user/emails", "tokenDeletion": "/applications/{clientId}/token",
-      "repository": "/ada/hello.git",
-    ],
-    behaviour: [
-      "pkce": "optional", "namesIssuer": false, "tokens": "asked", "failures": "200",
-      "lifetime": "offline", "offlineScope": "offline_access", "accessSeconds": 28_800,
-      "refreshSeconds": 15_897_600, "scopeSeparator": ",", "tokenType": "bearer",
-      "authentication": ["client_secret_post", "client_secret_basic", "none"],
-      "tellsCompleteAddress": false,
-      // A repository that a token may not see does not exist for it.
-      "repository": [
-        "read": ["repo"], "write": ["repo"], "workflows": ["workflow"], "hides": true,
-      ],
-    ],
-    person: [
-      "id": "{#id}", "login": "{username}", "name": "{name}", "email": .null,
-      "avatar_url": "{avatar}",
-    ],
-    more: [
-      "emails": [
-        ["email": "old-{email}", "primary": false, "verified": true, "visibility": .null],
-        ["email": "{email}", "primary": true, "verified": true, "visibility": "private"],
-      ],
-      "tokenInfo": [
-        "method": "POST", "token": "application",
-        "answer": [
-          "id": 1, "scopes": "{scopes}", "app": ["client_id": "{clientId}", "name": "Demo"],
-          "expires_at": "{expires}", "user": ["login": "{username}", "id": "{#id}"],
-        ],
-        "refusal": ["message": "Not Found", "status": "404"], "refusalStatus": 404,
-      ],
-    ])
-
-  private static let gitLab = OAuth2Provider(
-    "gitlab", origins: ["https://gitlab.com"],
-    endpoints: [
-      "authorization": "/oauth/authorize", "token": "/oauth/token", "revocation": "/oauth/revoke",
-      "introspection": "/oauth/introspect", "tokenInfo": "/oauth/token/info",
-      "userinfo": "/api/v4/user",
-      "device": "/oauth/authorize_device", "verification": "/oauth/device",
-      "keys": "/oauth/discovery/keys", "openIDMetadata": "/.well-known/openid-configuration",
-      "repository": "/ada/hello.git",
-    ],
-    behaviour: [
-      "pkce": "optional", "namesIssuer": false, "accessSeconds": 7200,
-      "repository": [
-        "read": ["read_repository", "write_repository"], "write": ["write_repository"],
-      ],
-    ],
-    person: [
-      "id": "{#id}", "username": "{username}", "name": "{name}", "email": "{email}",
-      "avatar_url": "{avatar}",
-    ],
-    more: rsaKey.merging([
-      "tokenInfo": [
-        "answer": [
-          "resource_owner_id": "{#id}", "scope": "{scopes}", "expires_in": "{expiresIn}",
-          "application": ["uid": "{clientId}"],
-        ]
-      ]
-    ]))
-
   /// Refresh responses omit the refresh token.
   private static let google = OAuth2Provider(
     "google",
@@ -224,6 +78,12 @@ extension OAuth2Provider {
     ],
     behaviour: [
       "pkce": "optional", "accessSeconds": 3599, "refresh": "kept", "revocation": "open",
+      "redirectPorts": "addresses", "authentication": ["client_secret_post"],
+      "deviceScopes": [
+        "openid", "email", "profile", "https://www.googleapis.com/auth/drive.appdata",
+        "https://www.googleapis.com/auth/drive.file", "https://www.googleapis.com/auth/youtube",
+        "https://www.googleapis.com/auth/youtube.readonly",
+      ],
     ],
     more: rsaKey.merging([
       "tokenInfo": [
@@ -245,8 +105,9 @@ extension OAuth2Provider {
       "tokenInfo": "/oauth/v2/introspectToken",
     ],
     behaviour: [
-      "pkce": "unknown", "namesIssuer": false, "authentication": ["client_secret_post"],
+      "pkce": "refused", "namesIssuer": false, "authentication": ["client_secret_post"],
       "accessSeconds": 5_184_000, "refresh": "never", "scopeSeparator": ",",
+      "scopes": ["openid", "profile", "email", "w_member_social"],
     ],
     more: rsaKey.merging([
       "tokenInfo": [
@@ -266,7 +127,11 @@ extension OAuth2Provider {
       "userinfo": "/api/v1/accounts/verify_credentials", "registration": "/api/v1/apps",
       "oauthMetadata": "/.well-known/oauth-authorization-server",
     ],
-    behaviour: ["pkce": "optional", "namesIssuer": false, "lifetime": "none", "refresh": "never"],
+    behaviour: [
+      "pkce": "optional", "namesIssuer": false, "lifetime": "none", "refresh": "never",
+      "redirectPorts": "addresses",
+      "scopes": ["profile", "read", "read:accounts", "read:statuses", "write", "push", "follow"],
+    ],
     person: [
       "id": "{id}", "username": "{username}", "acct": "{username}", "display_name": "{name}",
       "avatar": "{avatar}",
@@ -282,7 +147,7 @@ extension OAuth2Provider {
     ],
     behaviour: [
       "pkce": "optional", "namesIssuer": false, "offlineScope": "offline_access",
-      "accessSeconds": 4299, "tellsCompleteAddress": false,
+      "accessSeconds": 4299, "tellsCompleteAddress": false, "redirectPorts": "localhost",
       "deviceDenial": "authorization_declined", "userinfoScope": "User.Read",
     ],
     person: [
@@ -297,8 +162,8 @@ extension OAuth2Provider {
       "revocation": "/api/v1/revoke_token", "userinfo": "/api/v1/me",
     ],
     behaviour: [
-      "pkce": "unknown", "namesIssuer": false, "accessSeconds": 86_400, "refresh": "reusable",
-      "basic": "plain", "tokenType": "bearer",
+      "pkce": "unknown", "namesIssuer": false, "accessSeconds": 86_400, "refresh": "kept",
+      "authentication": ["client_secret_basic"], "basic": "plain", "tokenType": "bearer",
     ],
     person: ["id": "{id}", "name": "{username}", "icon_img": "{avatar}"],
     // An installed application has an empty secret and sends it by HTTP Basic.
@@ -326,9 +191,12 @@ extension OAuth2Provider {
   private static let spotify = OAuth2Provider(
     "spotify", origins: ["https://accounts.spotify.com", "https://api.spotify.com"],
     endpoints: ["authorization": "/authorize", "token": "/api/token", "userinfo": "/v1/me"],
-    behaviour: ["pkce": "optional", "namesIssuer": false, "refresh": "kept"],
+    behaviour: [
+      "pkce": "optional", "namesIssuer": false, "refresh": "kept", "refreshSeconds": 15_552_000,
+      "redirectPorts": "addresses",
+    ],
     person: [
-      "id": "{username}", "display_name": "{name}", "email": "{email}",
+      "account_id": "{id}", "id": "{username}", "display_name": "{name}", "email": "{email}",
       "images": [["url": "{avatar}", "width": 300]],
     ])
 
@@ -343,7 +211,7 @@ extension OAuth2Provider {
     behaviour: [
       "pkce": "unknown", "namesIssuer": false, "authentication": ["client_secret_post"],
       "scope": "list", "accessSeconds": 14_124, "refresh": "reusable", "tokenType": "bearer",
-      "applicationHeader": "Client-Id", "revocation": "open",
+      "applicationHeader": "Client-Id", "revocation": "open", "deviceScopeName": "scopes",
     ],
     person: [
       "data": [
@@ -381,5 +249,5 @@ extension OAuth2Provider {
       ]
     ])
 
-  private static let rsaKey: JSONValue = ["keys": ["rsa-1": ["algorithm": "RS256"]]]
+  static let rsaKey: JSONValue = ["keys": ["rsa-1": ["algorithm": "RS256"]]]
 }
