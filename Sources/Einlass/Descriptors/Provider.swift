@@ -166,19 +166,7 @@ public final class Provider: Sendable {
     }
     var flows: [FlowDescriptor] = []
     for flow in try reader.list("flows") {
-      let read = try FlowDescriptor(flow.value, at: flow.pointer, provider: id)
-      if case .authorizationCode(let words) = read, words.proofKey == nil,
-        Set(registrationNeeds).isDisjoint(with: [.clientSecret, .privateKey, .certificate])
-          || words.tokens.clientAuthentication.contains(.none)
-      {
-        throw DescriptorReader.Fault(
-          provider: id, pointer: flow.pointer + "/proofKey",
-          explanation: """
-            Without a proof key the client has to authenticate: registration must have clientSecret, \
-            privateKey or certificate, and clientAuthentication must not have none.
-            """)
-      }
-      flows.append(read)
+      flows.append(try FlowDescriptor(flow.value, at: flow.pointer, provider: id))
     }
     guard !flows.isEmpty, Set(flows.map(\.kind)).count == flows.count else {
       throw reader.fault("flows", "Expected at least one flow, and each kind at most once.")
@@ -209,6 +197,24 @@ public final class Provider: Sendable {
       throw reader.fault("errors", "The outcome renew needs a flow with a renew recipe.")
     }
     try requireOneServer(in: reader)
+    try requireProof(in: reader)
+  }
+
+  /// Throws for a flow without a proof key in which a client need not authenticate.
+  private func requireProof(in reader: DescriptorReader) throws(DescriptorReader.Fault) {
+    let proofs: Set<RegistrationPart> = [.clientSecret, .privateKey, .certificate]
+    for (index, flow) in flows.enumerated() {
+      guard case .authorizationCode(let words) = flow, words.proofKey == nil,
+        proofs.isDisjoint(with: registrationNeeds)
+          || words.tokens.clientAuthentication.contains(.none)
+      else { continue }
+      throw DescriptorReader.Fault(
+        provider: id, pointer: "\(reader.pointer)/flows/\(index)/proofKey",
+        explanation: """
+          Without a proof key the client has to authenticate: registration must have clientSecret, \
+          privateKey or certificate, and clientAuthentication must not have none.
+          """)
+    }
   }
 
   /// Returns the id of a descriptor.
