@@ -108,7 +108,8 @@ import Testing
       ("User.Read", 200), ("https://outlook.office.com/IMAP.AccessAsUser.All", 401),
     ] {
       try await TestBrowser.run(microsoft) { _, browser async throws in
-        let browser = plain(browser, scope: scope)
+        var browser = plain(browser, scope: scope)
+        browser.asked["redirect_uri"] = "http://localhost:4711/callback"
         let tokens = try await browser.token([
           "code": try await browser.code(), "code_verifier": nil,
         ])?.json
@@ -206,6 +207,9 @@ extension PeculiarityTests {
       let record = provider.demoState[at: "applications", browser.application]
       let redirects = record?["redirects"]?.strings ?? []
       if redirects.count == 1 { browser.asked["redirect_uri"] = redirects[0] }
+      if behaviour.redirectPorts == "localhost" {
+        browser.asked["redirect_uri"] = "http://localhost:4711/callback"
+      }
       let ways = behaviour.authentication
       let way =
         record?["authentication"]?.string ?? (record?["secret"] == nil ? "none" : ways.first)
@@ -215,6 +219,7 @@ extension PeculiarityTests {
         try await browser.token(
           [
             "code": try await browser.code(),
+            "code_verifier": behaviour.pkce == "refused" ? nil : TestBrowser.verifier,
             "client_secret": way == "client_secret_post" ? secret : nil,
           ],
           headers: way == "client_secret_basic" ? [("Authorization", "Basic \(basic)")] : []))
