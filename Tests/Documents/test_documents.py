@@ -142,7 +142,7 @@ def test_another_step_runs_what_is_covered(step):
     assert re.search(rf'\bstep "{re.escape(step)}"', run)
 
 
-GENERATED = ["protocol/openrpc.json", "protocol/errors.json", "protocol/methods.md",
+GENERATED = ["protocol/openrpc.json", "protocol/errors.json", "protocol/methods.md", "protocol/PROVIDERS.md",
              "clients/python/einlass/protocol_types.py", "clients/typescript/src/protocol.ts"]
 
 
@@ -155,9 +155,15 @@ def test_the_generated_files_are_those_that_would_be_written():
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+def copy_sources(folder):
+    """Copies what `protocol/generate` reads."""
+    for name in ("protocol", "Sources/Einlass"):
+        shutil.copytree(PROJECT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
+
+
 @pytest.mark.parametrize("file", GENERATED)
 def test_a_generated_file_that_differs_is_named_and_written_again(tmp_path, file):
-    shutil.copytree(PROJECT / "protocol", tmp_path / "protocol", ignore=shutil.ignore_patterns("__pycache__"))
+    copy_sources(tmp_path)
     for path in GENERATED:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(PROJECT / path, tmp_path / path)
@@ -169,7 +175,7 @@ def test_a_generated_file_that_differs_is_named_and_written_again(tmp_path, file
 
 
 def test_another_transcript_is_another_example(tmp_path):
-    shutil.copytree(PROJECT / "protocol", tmp_path / "protocol", ignore=shutil.ignore_patterns("__pycache__"))
+    copy_sources(tmp_path)
     transcript = tmp_path / "protocol/transcripts/accounts.update/display-name.jsonl"
     transcript.write_text(transcript.read_text().replace("Countess", "Countess of Lovelace"))
     assert "protocol/methods.md differs" in generate(tmp_path, "--check").stdout
@@ -178,7 +184,7 @@ def test_another_transcript_is_another_example(tmp_path):
 def test_a_new_reason_of_the_document_is_an_entry_of_errors_json(tmp_path):
     for path in GENERATED:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-    shutil.copytree(PROJECT / "protocol", tmp_path / "protocol", ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
+    copy_sources(tmp_path)
     path = tmp_path / "protocol/openrpc.json"
     document = json.loads(path.read_text())
     step = [{"label": "Do it"}]

@@ -44,20 +44,10 @@ def page(text):
 
 
 def comment(file, declaration):
-    """Returns a doc comment as Markdown; its indented block becomes a fenced one."""
+    """Returns a doc comment, which is Markdown."""
     above = (ENGINE / file).read_text().split("\n")
     at = next(number for number, line in enumerate(above) if line.strip().startswith(declaration))
     start = at
     while above[start - 1].strip().startswith("///"):
         start -= 1
-    lines = [re.sub(r"^ */// ?", "", line, count=1) for line in above[start:at]]
-    result, block = [], []
-    for line in [*lines, ""]:
-        if line.startswith("    "):
-            block.append(line[4:])
-            continue
-        if block:
-            result += ["```text", *block, "```"]
-            block = []
-        result.append(line)
-    return "\n".join(result).rstrip("\n") + "\n"
+    return "\n".join(re.sub(r"^ */// ?", "", line, count=1) for line in above[start:at]) + "\n"
