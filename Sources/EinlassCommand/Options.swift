@@ -171,8 +171,8 @@ extension Options {
       --passphrase-fd N    read the passphrase of the store's key from this descriptor: one line
       --file-passphrase-fd N
                            the same for an accounts file (default: the passphrase of --passphrase-fd)
-      --config PATH        applications, services, origins, caFile, proxy: a JSON file that only you
-                           can read (default without --store: $XDG_CONFIG_HOME/einlass/config.json)
+      --config PATH        applications, services, origins, caFile, proxy: a JSON file, private if
+                           it has secrets (default without --store: $XDG_CONFIG_HOME/einlass/config.json)
       --providers PATH     more providers, or others in place of the built-in ones: a JSON file
       --prompter PATH      a program for prompts that the front end cannot show (also `prompter` of
                            the configuration file)

@@ -169,10 +169,14 @@ final class Wiring {
     do throws(Problem) {
       return try read(path, others: .mayNothing, what: "configuration")
     } catch {
-      guard let json = try? read(path, others: .mayRead, what: "configuration"),
-        !Configuration.holdsSecret(json)
-      else { throw error }
-      return json
+      guard let json = try? read(path, others: .mayRead, what: "configuration") else {
+        throw error
+      }
+      guard let secret = json.firstSecretOfConfiguration else { return json }
+      // The owner of the file can close it, and gets the command for that.
+      guard error.command == nil else { throw error }
+      throw .configuration(
+        "Others may read the configuration \(path), and it has \(secret).", path)
     }
   }
 

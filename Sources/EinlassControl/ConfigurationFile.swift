@@ -16,11 +16,7 @@ struct ConfigurationFile {
       content = JSONObject()
       return
     }
-    let bytes: [UInt8]
-    do throws(FileError) {
-      // einlass refuses a file with a secret that others may read.
-      bytes = try PersonalFile.read(path, others: .mayRead, limitBytes: 1 << 20)
-    } catch { throw .unusableFile(path, error) }
+    let bytes = try Self.bytes(path, others: .mayRead)
     do throws(JSONFile.Fault) {
       let json = try JSONFile.read(bytes)
       guard let object = json.object else {
@@ -30,6 +26,17 @@ struct ConfigurationFile {
     } catch {
       throw .unusable("\(path) \(error.explanation).", NextStep("Correct that file first."))
     }
+    if JSONValue.object(content).firstSecretOfConfiguration != nil {
+      _ = try Self.bytes(path, others: .mayNothing)
+    }
+  }
+
+  private static func bytes(
+    _ path: String, others: PersonalFile.Others
+  ) throws(Failure) -> [UInt8] {
+    do throws(FileError) {
+      return try PersonalFile.read(path, others: others, limitBytes: 1 << 20)
+    } catch { throw .unusableFile(path, error) }
   }
 
   /// The elements of `services`.

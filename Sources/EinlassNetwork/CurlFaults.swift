@@ -287,7 +287,7 @@ extension CurlReport {
         "The proxy for \(host) does not accept connections."
       }
     var problem = networkCode.problem(host, sentence, advice: .checkProxy)
-    problem.isRetryable = isAbsent
+    problem.isRetryable = isAbsent || (500...599).contains(proxyStatus)
     return problem
   }
 }

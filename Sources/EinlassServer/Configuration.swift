@@ -96,18 +96,6 @@ public struct Configuration: Sendable {
     }
   }
 
-  /// Whether nobody else may read the parsed file: it has a client's secret or key, or an address or
-  /// a command, which can hold a password.
-  public static func holdsSecret(_ json: JSONValue) -> Bool {
-    let registrations =
-      json["applications"]?.object?.members
-      .flatMap { $0.value.object?.members ?? [] } ?? []
-    return ["proxy", "store", "keyCommand"].contains { json[$0] != nil }
-      || registrations.contains {
-        $0.value["clientSecret"] != nil || $0.value["privateKey"] != nil
-      }
-  }
-
   /// Returns the address of a proxy: a host, which may have a scheme of libcurl before it.
   private static func proxy(_ json: JSONValue) throws(ConfigurationError) -> String {
     let proxy = try string(json, "/proxy")

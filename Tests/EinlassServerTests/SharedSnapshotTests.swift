@@ -116,12 +116,13 @@ import Testing
     let question = try AccountsQuestion(
       try JSONReader.read(Array(params.utf8)).object ?? [:], of: "editor")
     for _ in 0..<2 {
-      #expect(try last.page(all, snapshot, .none, .silent, at: 0)["accounts"]?.array?.count == 2)
-      let page = try last.page(question, snapshot, .none, .silent, at: 0)
+      #expect(
+        try last.page(all, snapshot, { .none }, .silent, at: 0)["accounts"]?.array?.count == 2)
+      let page = try last.page(question, snapshot, { .none }, .silent, at: 0)
       #expect(page["accounts"]?.array?.count == count)
       #expect((page["nextCursor"] != nil) == goesOn)
       #expect(
-        try last.page(question, AccountStore.Snapshot(revision: 6), .none, .silent, at: 0)[
+        try last.page(question, AccountStore.Snapshot(revision: 6), { .none }, .silent, at: 0)[
           "revision"] == 6
       )
     }
@@ -138,7 +139,7 @@ import Testing
     let snapshot = AccountStore.Snapshot(revision: 5, accounts: [account])
     let last = LastAccounts()
     for (now, count) in [(9, 1), (10, nil)] as [(UnixTime, Int?)] {
-      let page = try last.page(.init([:], of: "editor"), snapshot, .none, .silent, at: now)
+      let page = try last.page(.init([:], of: "editor"), snapshot, { .none }, .silent, at: now)
       #expect(page["accounts"]?.array?[0]["refusals"]?.array?.count == count)
     }
   }

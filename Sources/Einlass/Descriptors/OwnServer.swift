@@ -38,7 +38,7 @@ extension Provider {
     guard !isAddress || place.scheme == .http || server.isSecure != false else {
       throw .invalidParameter(
         "/server/secure",
-        "The server is named with https, and the parameter /server/secure is false."
+        "The parameter /server/secure contradicts the https of the server's address."
       )
     }
     if let isSecure = server.isSecure { place.scheme = isSecure ? .https : .http }
@@ -90,8 +90,9 @@ extension Einlass {
     let provider = try catalog.provider(request.provider)
     guard provider.passwordSession != nil else {
       guard let path = request.serverParameter else { return provider }
+      let name = path == "/server/host" ? "server" : "parameter \(path)"
       throw .invalidParameter(
-        path, "The server is for a server of your own, and \(provider.name) is none.")
+        path, "The \(name) is for a server of your own, and \(provider.name) is none.")
     }
     if let key = request.login.trustedPublicKey, !ServerTrust.isPublicKey(key) {
       throw .invalidParameter(

@@ -92,7 +92,10 @@ public struct SignInRequest: Sendable {
   /// `nil` if none is given.
   var serverParameter: String? {
     [
-      ("/server/host", login.server != nil), ("/server/username", login.username != nil),
+      ("/server/host", login.server?.name.isEmpty == false),
+      ("/server/port", login.server?.port != nil),
+      ("/server/secure", login.server?.isSecure != nil),
+      ("/server/username", login.username != nil),
       ("/server/useCookies", login.usesCookies == true),
       ("/server/acceptUntrustedCertificates", login.acceptsUntrustedCertificates == true),
       ("/server/trustedPublicKey", login.trustedPublicKey != nil),

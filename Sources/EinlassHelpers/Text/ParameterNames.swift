@@ -25,7 +25,7 @@ extension Refusal {
     "/path": "PATH", "/issuer": "SOURCE", "/application": "APPLICATION", "/provider": "PROVIDER",
     "/account": "ACCOUNT", "/client/name": "The application's name", "/clientId": "--client-id",
     "/redirect": "--redirect", "/kind": "KIND", "/server/host": "--server",
-    "/server/username": "--username",
+    "/server/secure": "--plain-http", "/server/username": "--username",
     "/server/useCookies": "--cookies", "/server/trustedPublicKey": "--trusted-key",
     "/server/caFile": "--ca-file",
   ]

@@ -93,12 +93,19 @@ final class LastAccounts: Sendable {
     return try last.withLock { last throws(Problem) in
       // Equal snapshots mostly share their arrays, so the comparison is cheap.
       if let last, last.question == question, last.snapshot == snapshot { return last.members }
-      let page = try question.page(snapshot, catalog, log, at: now).keepingText()
-      // A refusal ends without a change of the store.
+      // The catalogue changes, and a refusal ends, without a change of the store.
+      var usesCatalog = false
+      let page = try question.page(
+        snapshot,
+        {
+          usesCatalog = true
+          return catalog()
+        }, log, at: now
+      ).keepingText()
       let isRefused = snapshot.accounts.contains { account in
         account.serviceRefusals.contains { !$0.service.isEmpty && $0.isActive(at: now) }
       }
-      guard !isRefused else { return page }
+      guard !isRefused, !usesCatalog else { return page }
       last = Page(question: question, snapshot: snapshot, members: page)
       return page
     }

@@ -90,7 +90,8 @@ private enum Client {
 private let understood = fields(shownPrompts, wantsChanges, wantsNetwork, wantsUsers)
 
 private let shownPrompts = TypedField.optional(
-  "prompts", .identifiers(max: 64), default: [], "The kinds of prompt that the front end can show.")
+  "prompts", .identifiers(max: 64), default: [],
+  "The kinds of prompt that the front end can show; any: every kind.")
 
 private let wantsChanges = TypedField.optional(
   "changes", .boolean, default: true,
