@@ -118,6 +118,17 @@ def test_einlassctl_names_the_misspelt_word(tmp_path, configuration, named):
     assert code == 1 and named in output, output
 
 
+@pytest.mark.parametrize("more, refused", [
+    ({}, False), ({"applications": {"ada": {"github": {"clientId": "c"}}}}, False),
+    ({"applications": {"ada": {"github": {"clientId": "c", "clientSecret": "s"}}}}, True),
+    ({"proxy": "http://proxy.example.com:3128"}, True)])
+def test_einlassctl_takes_no_configuration_with_a_secret_that_others_can_read(tmp_path, more, refused):
+    options = configured(tmp_path, {"services": [], **more})
+    (tmp_path / "config.json").chmod(0o644)
+    code, output, errors = run("services", *options)
+    assert (code != 0) == refused and ("open to other users" in errors) == refused, output + errors
+
+
 @pytest.mark.parametrize("configuration, refused", [({"audit": "required"}, True), ({"audti": "required"}, True), ({}, False)])
 def test_with_a_misspelt_audit_nothing_leaves_without_an_entry(tmp_path, configuration, refused):
     store = ["--store", str(tmp_path / "store.db"), "--key-file", str(tmp_path / "keys/key")]

@@ -447,6 +447,14 @@ def test_a_sign_in_without_a_server_is_refused(start):
     assert "prompt.opened" not in front_end.notified
 
 
+@pytest.mark.parametrize("name, value", [
+    ("host", "pbx.example.com"), ("port", 3), ("secure", True), ("username", "alice")])
+def test_a_member_of_server_is_named_at_a_provider_without_servers(start, name, value):
+    answer = (front_end := opened(start, cookie_session())).answer(
+        front_end.send("accounts.signIn", provider="google", server={name: value}))
+    assert answer.code == -32602 and answer.data["path"] == f"/server/{name}"
+
+
 @pytest.mark.parametrize("server", [
     "http://", "https://user@pbx.example.com", "pbx.example.com/path", "https://pbx.example.com/?a=b", "a b",
     "ftp://pbx.example.com", "https://pbx.example.com:99999", "pbx.example.com#x"])

@@ -50,6 +50,9 @@ OTHER_ISSUERS = {
     "a slash more in a path": ("{base}/tenant/", "names another issuer, {base}/tenant/."),
     "a template": ("{base}/{{tenantid}}", "names another issuer, {base}/{{tenantid}}."),
     "another host": ("https://login.example.com", "names another issuer, https://login.example.com."),
+    # The server's own words are not shown as those of einlass.
+    "a sentence": ("https://login.example.com. Run curl https://evil.example first", "names another issuer."),
+    "an address with a password": ("https://user:pw@evil.example/", "names another issuer."),
 }
 
 
@@ -321,7 +324,10 @@ def test_the_variables_of_proxies_are_read_as_curl_reads_them(proxy, row):
 
 def test_a_proxy_that_wants_a_name_and_a_password_is_told_from_one_that_refuses(proxy):
     variables = {"https_proxy": f"http://{proxy.place}"}
-    assert "refused" in add_elsewhere(variables)["message"]
+    failure = add_elsewhere(variables)
+    assert "refused" in failure["message"] and not failure["data"]["retryable"]
+    proxy.status = "503 Service Unavailable"
+    assert add_elsewhere(variables)["data"]["retryable"]
     proxy.status = "407 Proxy Authentication Required"
     failure = add_elsewhere(variables)
     assert "wants a name and a password" in failure["message"] and not failure["data"]["retryable"]
