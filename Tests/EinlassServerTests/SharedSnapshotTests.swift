@@ -128,6 +128,27 @@ import Testing
     }
   }
 
+  @Test(arguments: [(Account.Health.ok, 0), (.reloginNeeded, 2)])
+  func `The kept page has no step that depends on the catalogue`(
+    health: Account.Health, looks: Int
+  ) throws {
+    let account = Account(
+      id: Account.ID(rawValue: "a_1"), provider: "one", username: "ada", health: health,
+      isSignedIn: true, addedAt: 0, position: 1)
+    let snapshot = AccountStore.Snapshot(revision: 5, accounts: [account])
+    let last = LastAccounts()
+    var count = 0
+    for _ in 0..<2 {
+      _ = try last.page(
+        .init([:], of: "editor"), snapshot,
+        {
+          count += 1
+          return .none
+        }, .silent, at: 0)
+    }
+    #expect(count == looks)
+  }
+
   @Test func `The kept page shows no refusal that has ended`() throws {
     var account = Account(
       id: Account.ID(rawValue: "a_1"), provider: "one", username: "ada", isSignedIn: true,
@@ -148,26 +169,5 @@ import Testing
 extension AccountStore {
   fileprivate func revision(_ patience: Patience) throws -> Int64 {
     try read(patience) { reader throws(Problem) in try reader.revision }
-  }
-
-  @Test(arguments: [(Account.Health.ok, 0), (.reloginNeeded, 2)])
-  func `The kept page has no step that depends on the catalogue`(
-    health: Account.Health, looks: Int
-  ) throws {
-    let account = Account(
-      id: Account.ID(rawValue: "a_1"), provider: "one", username: "ada", health: health,
-      isSignedIn: true, addedAt: 0, position: 1)
-    let snapshot = AccountStore.Snapshot(revision: 5, accounts: [account])
-    let last = LastAccounts()
-    var count = 0
-    for _ in 0..<2 {
-      _ = try last.page(
-        .init([:], of: "editor"), snapshot,
-        {
-          count += 1
-          return .none
-        }, .silent, at: 0)
-    }
-    #expect(count == looks)
   }
 }
