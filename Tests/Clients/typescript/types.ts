@@ -48,6 +48,12 @@ const handlers: PromptHandlers = {
   any: ({ show }) => show.buttons.some(({ action }) => action === "decline") && {},
 };
 
+const drawing: PromptHandlers = {
+  any: async (prompt) => (prompt.kind === "selectAccount" ? { account: prompt.accounts[0].account } : true),
+};
+// @ts-expect-error: an answer has members, and is no text
+const text: PromptHandlers = { any: () => "yes" };
+
 // @ts-expect-error: an account is chosen by its id
 const chosen: Answer<"selectAccount"> = true;
 // @ts-expect-error: a page has no code
@@ -58,4 +64,4 @@ const unknown: PromptHandlers = { solveRiddle: () => true };
 const problem = new EinlassError(1005, "", { reason: "reloginNeeded" });
 const provider: string | undefined = problem.data.provider;
 
-export { requests, notifications, handlers, chosen, wrong, unknown, provider };
+export { requests, notifications, handlers, drawing, text, chosen, wrong, unknown, provider };

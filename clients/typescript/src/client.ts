@@ -2,7 +2,7 @@ import { ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { constants } from "node:os";
 import { EinlassError, NextRequest, ServerGone } from "./errors";
 import { findEinlass } from "./find";
-import { Answer, PromptHandlers, PromptKind, Signal } from "./prompts";
+import { AnyAnswer, PromptHandlers, PromptKind, Signal } from "./prompts";
 import { InitializeParams, InitializeResult, Notifications, Prompt, Requests } from "./protocol";
 
 export interface ClientOptions {
@@ -195,9 +195,9 @@ export class Client {
 
   /** Each prompt is asked at once, because `openURL` and `enterVerifier` are open together. */
   private async ask(prompt: Prompt): Promise<void> {
-    const handler = (this.prompts[prompt.kind] ?? this.prompts.any) as ((p: Prompt, closed: Signal) => Answer<"openURL">) | undefined;
+    const handler = (this.prompts[prompt.kind] ?? this.prompts.any) as PromptHandlers["any"];
     const closed = this.open.get(prompt.prompt)!.signal;
-    let answer: Answer<"openURL">; // that of any kind
+    let answer: AnyAnswer;
     try {
       answer = await handler?.(prompt, closed);
     } catch (error) {

@@ -19,6 +19,9 @@ type AcceptedOf<K extends PromptKind> = K extends keyof Accepted ? Accepted[K] :
 /** The answer: the members of `accept`, or `true` if the kind needs none; `false` declines; `undefined` cancels. */
 export type Answer<K extends PromptKind> = AcceptedOf<K> | ({} extends AcceptedOf<K> ? boolean : false) | undefined;
 
+/** The answer to a prompt of any kind, with the same words for `true`, `false` and `undefined`. */
+export type AnyAnswer = Record<string, unknown> | boolean | undefined;
+
 /** The AbortSignal of the program's own types, of node or of a browser, if it has some. */
 export type Signal = typeof globalThis extends { AbortSignal: { prototype: infer T } } ? T : PlainSignal;
 
@@ -36,5 +39,5 @@ export type PromptHandlers = {
   [K in PromptKind]?: (prompt: PromptOf<K>, closed: Signal) => Answer<K> | Promise<Answer<K>>;
 } & {
   /** Draws `show` of any kind without a function of its own, also of a later einlass. */
-  any?: (prompt: Prompt, closed: Signal) => Answer<"openURL"> | Promise<Answer<"openURL">>;
+  any?: (prompt: Prompt, closed: Signal) => AnyAnswer | Promise<AnyAnswer>;
 };

@@ -1,6 +1,6 @@
 import { CancellationTokenSource, commands, Disposable, env, ProgressLocation, QuickPickItem, window } from "vscode";
 import {
-  Account, Answer, Prompt, PromptForm, PromptFormButtons, PromptHandlers, Signal,
+  Account, AnyAnswer, Prompt, PromptForm, PromptFormButtons, PromptHandlers, Signal,
 } from "../../typescript/src/index";
 import { plain, sentences } from "./text";
 
@@ -20,16 +20,13 @@ export function entry(account: Account): Choice<{ account: string }> {
   };
 }
 
-/** The members of an answer, or the answer of a button. */
-type Drawn = Record<string, unknown> | boolean | undefined;
-
 /** Returns a form above its answers: a title, and the other sentences. */
 function heading(show: PromptForm): { title: string; text: string } {
   return { title: plain(show.title), text: sentences(show.warning && plain(show.warning), ...(show.text ?? []).map(plain)) };
 }
 
 /** Returns an answer without its action, which is `accept`. */
-function members({ action, ...rest }: Record<string, unknown>): Drawn {
+function members({ action, ...rest }: Record<string, unknown>): AnyAnswer {
   return action === "accept" ? rest : action === "decline" ? false : undefined;
 }
 
@@ -54,22 +51,21 @@ export class Prompts implements Disposable {
   }
 
   /** Draws a prompt of any kind by its form. */
-  private draw(prompt: Prompt, closed: Signal): Promise<Answer<"openURL">> {
+  private draw(prompt: Prompt, closed: Signal): Promise<AnyAnswer> {
     const { page, code, choices, fields } = prompt.show;
-    const drawn: Promise<Drawn> = page && code ? this.showCode(prompt, closed)
+    return page && code ? this.showCode(prompt, closed)
       : page ? this.openPage(prompt, page, closed)
       : fields?.length === 1 && fields[0].type === "text" && !choices ? this.askBeside(prompt, closed)
       : fields && !choices ? this.enter(prompt.show, closed) : this.choose(prompt, closed);
-    return drawn as Promise<Answer<"openURL">>;
   }
 
   /** Shows the choices, and the buttons but for `cancel`, which is the Escape key. */
-  private async choose(prompt: Prompt, closed: Signal): Promise<Drawn> {
+  private async choose(prompt: Prompt, closed: Signal): Promise<AnyAnswer> {
     const { show } = prompt;
     if (prompt.kind === "selectAccount" && prompt.more && prompt.provider) {
       return this.pick(closed, plain(show.title), "", (await this.accounts(prompt.provider)).map(entry));
     }
-    const items: Choice<() => Drawn | Promise<Drawn>>[] = (show.choices ?? []).map(({ label, detail, answer }) => ({
+    const items: Choice<() => AnyAnswer | Promise<AnyAnswer>>[] = (show.choices ?? []).map(({ label, detail, answer }) => ({
       label: plain(label), description: detail && plain(detail), answer: () => members(answer) }));
     const row = ({ action, label }: PromptFormButtons) => ({ label: plain(label), answer: action === "accept"
       ? () => show.fields ? this.enter(show, closed) : true : action === "decline" ? () => false : () => undefined });
@@ -94,7 +90,7 @@ export class Prompts implements Disposable {
   }
 
   /** Asks for the fields, one after the other. */
-  private async enter(show: PromptForm, closed: Signal): Promise<Drawn> {
+  private async enter(show: PromptForm, closed: Signal): Promise<AnyAnswer> {
     const { title, text } = heading(show), entered: Record<string, unknown> = {};
     for (const { name, label, type, twice } of show.fields ?? []) {
       if (type === "flag") {
@@ -113,7 +109,7 @@ export class Prompts implements Disposable {
     return entered;
   }
 
-  private async openPage(prompt: Prompt, page: { url: string; host: string }, closed: Signal): Promise<Drawn> {
+  private async openPage(prompt: Prompt, page: { url: string; host: string }, closed: Signal): Promise<AnyAnswer> {
     const { title, text } = heading(prompt.show);
     const open = () => env.openExternal(page.url);
     const asked = this.verifierAsked(prompt.flows[0], closed);
@@ -143,7 +139,7 @@ export class Prompts implements Disposable {
     });
   }
 
-  private showCode(prompt: Prompt, closed: Signal): Promise<Drawn> {
+  private showCode(prompt: Prompt, closed: Signal): Promise<AnyAnswer> {
     const { title, text } = heading(prompt.show), { page, code } = prompt.show;
     const end = new Date(prompt.expiresAt * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
     const whole = "verificationUriComplete" in prompt && prompt.verificationUriComplete || page!.url;
@@ -154,7 +150,7 @@ export class Prompts implements Disposable {
   }
 
   /** Asks for a text at once. An address to paste has a link in the notification, because most people never need it. */
-  private async askBeside(prompt: Prompt, closed: Signal): Promise<Drawn> {
+  private async askBeside(prompt: Prompt, closed: Signal): Promise<AnyAnswer> {
     const [flow] = prompt.flows;
     this.asked.add(flow);
     closed.addEventListener("abort", () => this.asked.delete(flow));
