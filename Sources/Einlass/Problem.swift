@@ -37,7 +37,7 @@ public struct Problem: Error, Sendable, Equatable {
     case pasteAddress, signInOrReport, signInAtProvider, signInElsewhere, signInWithoutAccount
     case signInForResource, useOtherFlow, nameAssertion, replaceAssertion
     // In the network, and in the configuration.
-    case nameWithHTTPS, nameServer, checkProxy, checkCAFile, nameProvidersFile
+    case nameWithHTTPS, nameServer, checkProxy, checkCAFile, checkServerCAFile, nameProvidersFile
     case checkAddress, checkNetwork, trustAuthority, checkCertificate, addCertificate
     case installLibcurl, freeDescriptors
     case useOtherConfiguration, correctPrompter, correctFile, publishMetadata, removeProviders

@@ -87,7 +87,8 @@ public final class CurlClient: Sendable {
 
   private func problem(_ fault: TransferFault, of request: HTTPRequest) -> Problem {
     fault.problem(
-      host: request.address.host, caFile: request.trust.caFile ?? configuration.caFile)
+      host: request.address.host, caFile: request.trust.caFile ?? configuration.caFile,
+      isOfServer: request.trust.caFile != nil)
   }
 
   /// Aborts running transfers, waits for the thread to end and refuses later requests. Takes

@@ -202,7 +202,8 @@ extension CurlReport {
 
 extension TransferFault {
   /// Returns the problem. It names the host, but never the whole address.
-  func problem(host: String, caFile: String?) -> Problem {
+  /// `isOfServer` says that the account's server has `caFile`, and not the configuration.
+  func problem(host: String, caFile: String?, isOfServer: Bool = false) -> Problem {
     switch self {
     case .cancelled: Problem(.cancelled, "The request was cancelled.")
     case .budgetSpent: NetworkCode.timedOut.problem(host)
@@ -231,7 +232,7 @@ extension TransferFault {
       NetworkCode.secureConnectionFailed.problem(
         host,
         "The file of trusted certificates\(caFile.map { " \($0)" } ?? "") cannot be read, or has none.",
-        advice: .checkCAFile, path: caFile)
+        advice: isOfServer ? .checkServerCAFile : .checkCAFile, path: caFile)
     case .curl(let report) where report.code == CURLE_SSL_PINNEDPUBKEYNOTMATCH:
       .otherPublicKey(host)
     case .curl(let report) where SystemError(number: report.systemError).isForWantOfDescriptors:

@@ -75,6 +75,17 @@ extension Network {
       #expect(problem?.networkCode == -1203)
     }
 
+    @Test func `A file of authorities is named with the place that it comes from`() async throws {
+      let server = try await HostileServer.fresh()
+      let file = server.folder + "/no.pem"
+      var request = HTTPRequest(.get, server.address("good"))
+      let configured = await problem(request, by: client(caFile: file))
+      #expect(configured?.advice == .checkCAFile && configured?.path == file)
+      request.trust = ServerTrust(caFile: file)
+      let ofServer = await problem(request, by: client(caFile: server.caFile))
+      #expect(ofServer?.advice == .checkServerCAFile && ofServer?.path == file)
+    }
+
     @Test func `A server out of reach has no certificate`() async throws {
       let server = try await HostileServer.fresh()
       let problem = await #expect(throws: Problem.self) {

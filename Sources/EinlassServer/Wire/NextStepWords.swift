@@ -47,6 +47,7 @@ extension Problem.Advice {
     case .installLibcurl: "Install libcurl 7.87 or later, on Debian the package libcurl4"
     case .freeDescriptors: "Close some files, or raise the limit on open files (ulimit -n)"
     case .checkCAFile: "Correct caFile in the configuration file"
+    case .checkServerCAFile: "Correct that file, or sign in again with another one"
     case .nameProvidersFile: "Name the file that describes the provider with --providers"
     case .useOtherConfiguration: "Use the configuration of the account's sign-in"
     case .correctPrompter: "Correct `prompter` in the configuration file"
