@@ -81,15 +81,21 @@ def test_the_doctor_names_a_configured_provider_that_does_not_exist(two, tmp_pat
     assert "is valid" not in output and "exist: github" not in output
 
 
-@pytest.mark.parametrize("name, said", [("~/ca.pem", "needs an absolute path at /caFile"), ("/nowhere/ca.pem", "names /nowhere/ca.pem as caFile")])
-def test_the_doctor_names_a_file_of_authorities_that_cannot_be_read(two, tmp_path, name, said):
+@pytest.mark.parametrize("name, said", [
+    ("~/ca.pem", "needs an absolute path at /caFile"), ("/nowhere/ca.pem", "names /nowhere/ca.pem as caFile"),
+    ("/tmp", "names /tmp as caFile"), ("/etc/passwd", "names /etc/passwd as caFile"), ("/dev/zero", "names /dev/zero as caFile")])
+def test_the_doctor_names_a_file_of_authorities_without_one(two, tmp_path, name, said):
     config = tmp_path / "config.json"
     config.write_text(json.dumps({"caFile": name}))
     config.chmod(0o600)
     code, output, _ = run("doctor", *two, "--config", str(config))
     assert code == 1 and re.search(f"^problem  configuration: .*{re.escape(said)}", output, re.M), output
     # The control.
-    config.write_text(json.dumps({"caFile": str(config)}))
+    authority = tmp_path / "ca.pem"
+    made = subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
+                           "/CN=test", "-keyout", "/dev/null", "-out", authority], capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    config.write_text(json.dumps({"caFile": str(authority)}))
     assert f"{config} is valid" in run("doctor", *two, "--config", str(config))[1]
 
 

@@ -48,10 +48,11 @@ struct Doctor: ServerCommand {
     guard let path = server.configurationInUse else {
       return [Finding("configuration", .well, "none")]
     }
-    if let file = try ConfigurationFile(server).caFile, unsafe access(file, R_OK) != 0 {
+    if let file = try ConfigurationFile(server).caFile, !Self.holdsCertificates(file) {
       return [
         Finding(
-          "configuration", .wrong, "\(path) names \(clean(file)) as caFile, which cannot be read",
+          "configuration", .wrong,
+          "\(path) names \(clean(file)) as caFile, which cannot be read, or has no certificate",
           NextStep("Correct caFile in that file."))
       ]
     }
@@ -66,6 +67,18 @@ struct Doctor: ServerCommand {
       }
     }
     return [Finding("configuration", .well, "\(path) is valid")]
+  }
+
+  /// Whether a file, which may be another user's, is a regular one with PEM certificates.
+  private static func holdsCertificates(_ path: String) -> Bool {
+    // O_NONBLOCK, because opening a FIFO would wait for a writer.
+    let file = Descriptor(owning: unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK))
+    var status = stat()
+    guard unsafe fstat(file.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+      let bytes = try? file.readToEnd(
+        limitBytes: 1 << 24, by: Deadline(milliseconds: 5_000), path: path)
+    else { return false }
+    return bytes.contains("-----BEGIN".utf8)
   }
 
   /// Reports the state of the network. An einlass that cannot say it is well too.
