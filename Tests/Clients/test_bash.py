@@ -4,6 +4,7 @@
 """
 import json
 import re
+import subprocess
 import sys
 
 import pytest
@@ -43,6 +44,13 @@ def test_bash_opens_no_browser_without_a_desktop(house):
             page = house.count("github", "GET", "/login/oauth/authorize")
             process.terminate()
         assert page == 0
+
+
+@pytest.mark.parametrize("typed, value", [("y", True), ("Y", True), ("Yes", True), ("n", False), ("", False)])
+def test_bash_takes_yes_in_capitals_too(typed, value):
+    script = f'source "{PROGRAM}"; members=$accept; enter remember flag false Remember; echo "$members"'
+    done = subprocess.run(["bash", "-c", script], input=typed + "\n", capture_output=True, text=True)
+    assert json.loads(done.stdout) == {"action": "accept", "remember": value}, done.stderr
 
 
 def test_bash_passes_every_case(hold):
