@@ -189,6 +189,18 @@ def test_doctor_names_the_setups(signed_in, remote):
     assert findings()[0][0] == "note" and remote.address in findings()[0][1]
 
 
+def test_doctor_checks_the_rest_beside_an_invalid_configuration(signed_in):
+    house = signed_in
+    house.do("setup", "git", "--yes")
+    checks = []
+    for text in (house.config.read_text(), '{"caFiles": "x"}'):
+        house.config.write_text(text)
+        code, output, errors = house.run("einlassctl", "doctor", "--json")
+        found = {finding["check"]: finding["verdict"] for finding in json.loads(output)["findings"]}
+        checks.append((code, found["configuration"], found["git"], found["accounts"], errors))
+    assert checks == [(0, "ok", "ok", "ok", ""), (1, "problem", "ok", "ok", "")]
+
+
 @pytest.mark.parametrize("later", [True, False], ids=["after", "before"])
 def test_a_helper_that_would_keep_the_tokens_is_named(signed_in, remote, later):
     house, config = signed_in, signed_in.folder / ".gitconfig"

@@ -21,7 +21,10 @@ extension Doctor {
       guard record.programs.contains(setup.program) || !names.isEmpty else { continue }
       let finding = try finding(setup, ours, names, record, console)
       findings.append(finding)
-      guard finding.verdict == .well, let need = setup.needs else { continue }
+      // With an invalid configuration einlass lists no providers.
+      guard finding.verdict == .well, let need = setup.needs,
+        console.greeting["configuration"] == nil
+      else { continue }
       let granted = try console.granted(to: setup.program)
       let places = setup.places(of: ours)
       findings += try need.lacking(for: setup.program, at: granted, places, server).map {
