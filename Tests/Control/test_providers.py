@@ -118,6 +118,16 @@ def test_a_registration_with_a_private_key_is_read_from_a_file(store, tmp_path):
     assert code == 1 and "(authenticatorUnconfigured, 1006)" in errors
 
 
+def test_hosts_at_one_address_are_shown_once(store, tmp_path):
+    assert "hosts        github.com, gist.github.com, " in run("providers", "show", "github", *store)[1]
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({"origins": {f"https://{host}": "http://127.0.0.1:9" for host in (
+        "github.com", "gist.github.com", "api.github.com", "uploads.github.com")}}))
+    config.chmod(0o600)
+    output = run("providers", "show", "github", *store, "--config", str(config))[1]
+    assert "hosts        127.0.0.1:9\n" in output, output
+
+
 def test_the_short_names_of_scopes_are_shown(store):
     assert "scope names  mail (https://mail.google.com/)\n" in run("providers", "show", "google", *store)[1]
     assert "scope names  git (the usual scopes)\n" in run("providers", "show", "gitea", *store)[1]

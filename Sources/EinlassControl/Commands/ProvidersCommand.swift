@@ -70,12 +70,20 @@ struct ProvidersShow: ServerCommand {
       ("problem", provider["problem"]?.explanation(repeating: server.repeated)),
       ("sign-in by", provider["flowKinds"]?.plain),
       ("can", ProvidersList.abilities(provider["can"])),
-      (
-        "hosts", provider["hosts"]?.array?.compactMap { $0["host"]?.string }.joined(separator: ", ")
-      ),
+      ("hosts", Self.hosts(provider["hosts"])),
       ("scope names", Self.scopeNames(provider["scopeNames"])),
     ]
     try console.report(provider, known + RegistrationSteps.members(of: provider["setup"]))
+  }
+
+  /// Returns the hosts. A provider at another address can have the same host for several services.
+  private static func hosts(_ hosts: JSONValue?) -> String? {
+    var names: [String] = []
+    for name in hosts?.array?.compactMap({ $0["host"]?.string }) ?? []
+    where !names.contains(where: { sameBytes($0, name) }) {
+      names.append(name)
+    }
+    return names.isEmpty ? nil : names.joined(separator: ", ")
   }
 
   /// Returns the names with their scopes: `mail (https://mail.example.com/)`.
