@@ -96,14 +96,20 @@ public struct Configuration: Sendable {
     }
   }
 
-  /// Returns the address of a proxy: a host, which may have a scheme of libcurl before it.
+  /// Returns the address of a proxy: a host, which may have a scheme of libcurl and a user before
+  /// it, and a port after it.
   private static func proxy(_ json: JSONValue) throws(ConfigurationError) -> String {
     let proxy = try string(json, "/proxy")
     let schemes = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
     let scheme = proxy.prefix { $0 != ":" }
     let hasScheme = proxy[scheme.endIndex...].hasPrefix("://")
+    let rest = hasScheme ? proxy[scheme.endIndex...].dropFirst(3) : proxy[...]
+    let authority = rest.prefix { !"/?#".contains($0) }
+    let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
     guard proxy.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
-      !hasScheme || schemes.contains(scheme.lowercased())
+      !hasScheme || schemes.contains(scheme.lowercased()),
+      ["", "/"].contains(rest[authority.endIndex...]),
+      (try? WebAddress.parse("https://\(host)")) != nil
     else {
       throw ConfigurationError("/proxy", "an address such as http://proxy.example.com:3128")
     }

@@ -120,6 +120,9 @@ import Testing
     (#"{"caFile": "/nowhere\u0000/else"}"#, "/caFile"), (#"{"caFile": "~/ca.pem"}"#, "/caFile"),
     (#"{"proxy": "http://a b"}"#, "/proxy"), (#"{"proxy": "ftp://a.example"}"#, "/proxy"),
     (#"{"proxy": "://a.example"}"#, "/proxy"), (#"{"proxy": "http://é.example"}"#, "/proxy"),
+    (#"{"proxy": "http://"}"#, "/proxy"), (#"{"proxy": ":3128"}"#, "/proxy"),
+    (#"{"proxy": "p:65536"}"#, "/proxy"), (#"{"proxy": "p?x"}"#, "/proxy"),
+    (#"{"proxy": "http://a:b@"}"#, "/proxy"), (#"{"proxy": "p/x"}"#, "/proxy"),
     (
       #"{"applications": {"*": {"twitter": {"clientId": "x", "privateKey": 7}}}}"#,
       "/applications/*/twitter/privateKey"

@@ -102,7 +102,8 @@ def test_a_misspelt_word_or_a_value_of_another_type_is_named(tmp_path, path):
         assert "/" + "/".join(map(str, path if path[0] != "folders" or len(path) < 3 else path[:2])) in said, (change, said)
 
 
-@pytest.mark.parametrize("proxy", ["proxy.example.com", "proxy.example.com:3128", "socks5h://127.0.0.1:9", "HTTPS://a:b%40@[::1]:9/"])
+@pytest.mark.parametrize("proxy", ["proxy.example.com", "proxy.example.com:3128", "socks5h://127.0.0.1:9", "HTTPS://a:b%40@[::1]:9/",
+                                   "http://p_1:65535"])
 def test_each_spelling_of_a_proxy_is_accepted(tmp_path, proxy):
     assert problem(tmp_path, {"proxy": proxy}) is None
 
