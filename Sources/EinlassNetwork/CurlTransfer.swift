@@ -193,7 +193,8 @@ extension CurlTransfer {
       // the same, and `CurlAnswer` refuses every other coding that libcurl knows.
       (CURLOPT_ACCEPT_ENCODING, CurlAnswer.codings.joined(separator: ", ")),
     ]
-    // No SHA-1 and no short keys in certificates, even if the system's OpenSSL allows them.
+    // No SHA-1 and no short keys in certificates, even if the system's OpenSSL allows them. A level
+    // of the system that is higher still does not apply.
     texts += [CURLOPT_SSL_CIPHER_LIST, CURLOPT_PROXY_SSL_CIPHER_LIST].map {
       ($0, "DEFAULT:@SECLEVEL=2")
     }
