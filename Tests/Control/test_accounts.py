@@ -117,6 +117,25 @@ def test_accounts_that_cannot_be_added_are_named_and_the_others_are_added(two, t
     assert result == {"added": [], "notAdded": ["twitter/carol", "twitter/ada", "twitter/ ", "twitter/dora"]}
 
 
+@pytest.mark.parametrize("text", [
+    "\ufeff" + json.dumps(account("carol")), json.dumps([account("carol")], indent=1),
+    "\ufeff" + json.dumps(account("carol")) + "\r\n\r\n" + json.dumps(account("dora")) + "\r\n"], ids=["mark", "list", "lines"])
+def test_accounts_are_added_from_each_form_of_the_file(two, text):
+    code, output, errors = run("accounts", "add", "-", *two, input=text)
+    assert code == 0 and usernames(two) == ["ada", "bob", "carol", "dora"][:2 + output.count("Added")] and "Added" in output, errors
+
+
+@pytest.mark.parametrize("text, said", [
+    ('{\n "provider": "twitter"\n "username": "ada"}', "is not JSON at line 3, column 2."), ("", "is empty."),
+    ('{"provider": "twitter", "provider": "github"}', 'has the name "provider" twice.'),
+    (json.dumps(account("carol")) + '\n\n{"provider"', "has no JSON object in line 3."),
+    ("[7]", "does not contain a JSON object."), ("[]", "does not contain a JSON object.")])
+def test_the_fault_of_a_file_of_accounts_is_named(two, text, said):
+    code, _, errors = run("accounts", "add", "-", *two, input=text)
+    assert code == 1 and errors.startswith(f"problem: Standard input {said}") and "next: See the format of the file: " in errors, errors
+    assert usernames(two) == ["ada", "bob"]
+
+
 def test_a_signed_out_account_can_be_added_again(store):
     facebook = {"provider": "facebook", "username": "ada", "credential": {"type": "oauth2", "token": "t", "clientId": "c"}}
     again = ["accounts", "add", "-", *store]

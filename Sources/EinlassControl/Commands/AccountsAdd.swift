@@ -89,19 +89,38 @@ struct AccountsAdd: ServerCommand {
     guard let path = file else { return [try asked(console)] }
     let name = path == "-" ? "Standard input" : path
     let bytes = try bytes(path, console)
-    let values: [JSONValue]
-    if let value = try? JSONReader.read(bytes) {
-      values = value.array ?? [value]
-    } else {
-      values = bytes.split(separator: UInt8(ascii: "\n")).map {
-        (try? JSONReader.read($0)) ?? .null
-      }
+    do throws(JSONFile.Fault) { return try Self.accounts(bytes) } catch {
+      throw .unusable(
+        "\(name) \(error.explanation).",
+        NextStep("See the format of the file:", "accounts", "add", "--help"))
     }
+  }
+
+  /// Reads one object, a list of them, or one in each line.
+  private static func accounts(_ bytes: [UInt8]) throws(JSONFile.Fault) -> [JSONObject] {
+    let value: JSONValue
+    do throws(JSONFile.Fault) { value = try JSONFile.read(bytes) } catch {
+      if let accounts = try accounts(ofLines: bytes) { return accounts }
+      throw error
+    }
+    let values = value.array ?? [value]
     let accounts = values.compactMap(\.object)
     guard !accounts.isEmpty, accounts.count == values.count else {
-      throw .unusable(
-        "\(name) does not contain a JSON object.",
-        NextStep("See the format of the file:", "accounts", "add", "--help"))
+      throw JSONFile.Fault(explanation: "does not contain a JSON object")
+    }
+    return accounts
+  }
+
+  /// Returns `nil` if the first line has no object of its own, so that the text is not JSON Lines.
+  private static func accounts(ofLines bytes: [UInt8]) throws(JSONFile.Fault) -> [JSONObject]? {
+    var accounts: [JSONObject] = []
+    let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    for (index, line) in lines.enumerated() where !line.allSatisfy({ " \t\r".utf8.contains($0) }) {
+      guard let account = (try? JSONFile.read(Array(line)))?.object else {
+        guard !accounts.isEmpty else { return nil }
+        throw JSONFile.Fault(explanation: "has no JSON object in line \(index + 1)")
+      }
+      accounts.append(account)
     }
     return accounts
   }
