@@ -181,6 +181,23 @@ def test_another_transcript_is_another_example(tmp_path):
     assert "protocol/methods.md differs" in generate(tmp_path, "--check").stdout
 
 
+def test_a_result_is_open_because_it_may_get_further_members():
+    document = json.loads((PROJECT / "protocol/openrpc.json").read_text())
+
+    def closed(schema, seen=()):
+        if isinstance(schema, list):
+            return any(closed(one, seen) for one in schema)
+        if not isinstance(schema, dict):
+            return False
+        name = schema.get("$ref", "").rpartition("/")[2]
+        return (schema.get("additionalProperties") is False or any(closed(one, seen) for one in schema.values())
+                or name != "" and name not in seen and closed(document["components"]["schemas"][name], (*seen, name)))
+
+    assert [method["name"] for method in document["methods"] if "result" in method and closed(method["result"]["schema"])] == []
+    # The control: a parameter is closed.
+    assert closed({"$ref": "#/components/schemas/OwnServer"})
+
+
 def test_a_new_reason_of_the_document_is_an_entry_of_errors_json(tmp_path):
     for path in GENERATED:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)

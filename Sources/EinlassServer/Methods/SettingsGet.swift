@@ -13,7 +13,7 @@ func settingsGet(_ server: Server) -> Method {
       result: .object([
         .required("provider", .identifier, "The provider's id."),
         .optional(
-          "server", .reference("OwnServer"),
+          "server", lastSettings,
           "The last settings, as a sign-in takes them; missing before the first sign-in."),
       ]),
       reasons: ["unknownProvider", "accountStoreFailure"]),
@@ -29,6 +29,19 @@ func settingsGet(_ server: Server) -> Method {
       }
     })
 }
+
+/// The members of `server`. They are open, other than those of the parameter, because a result may
+/// get further ones.
+private let lastSettings = Schema.object([
+  .required("host", .string(maxBytes: nil), "The host name or the address."),
+  .optional("port", .integer(1...65535), "The port that the sign-in gave."),
+  .optional("secure", .boolean, "The secure that the sign-in gave: whether to use https."),
+  .required("useCookies", .boolean, "Whether to keep the cookies of the session."),
+  .required(
+    "acceptUntrustedCertificates", .boolean,
+    "Whether the person is asked about a certificate that is not trusted."),
+  .optional("username", .identifier, "The user name."),
+])
 
 extension JSONValue {
   fileprivate init(_ settings: ServerSettings) {

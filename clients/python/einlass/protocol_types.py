@@ -1377,12 +1377,25 @@ class VerifyResult(VerifyResultAlways, total=False):
 SettingsGetParams = ProvidersRemoveParams
 
 
+class SettingsGetResultServerAlways(TypedDict):
+    host: str
+    useCookies: bool
+    acceptUntrustedCertificates: bool
+
+
+class SettingsGetResultServer(SettingsGetResultServerAlways, total=False):
+    """The last settings, as a sign-in takes them; missing before the first sign-in."""
+    port: int
+    secure: bool
+    username: str
+
+
 class SettingsGetResultAlways(TypedDict):
     provider: str
 
 
 class SettingsGetResult(SettingsGetResultAlways, total=False):
-    server: OwnServer
+    server: SettingsGetResultServer
 
 
 class UsersSignInParams(TypedDict, total=False):

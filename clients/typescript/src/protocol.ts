@@ -2069,11 +2069,27 @@ export interface VerifyResult {
 
 export type SettingsGetParams = ProvidersRemoveParams;
 
+/** The last settings, as a sign-in takes them; missing before the first sign-in. */
+export interface SettingsGetResultServer {
+  /** The host name or the address. */
+  host: string;
+  /** The port that the sign-in gave. */
+  port?: number;
+  /** The secure that the sign-in gave: whether to use https. */
+  secure?: boolean;
+  /** Whether to keep the cookies of the session. */
+  useCookies: boolean;
+  /** Whether the person is asked about a certificate that is not trusted. */
+  acceptUntrustedCertificates: boolean;
+  /** The user name. */
+  username?: string;
+}
+
 export interface SettingsGetResult {
   /** The provider's id. */
   provider: string;
   /** The last settings, as a sign-in takes them; missing before the first sign-in. */
-  server?: OwnServer;
+  server?: SettingsGetResultServer;
 }
 
 /** Signs a user in, and makes the user if there is none. */
