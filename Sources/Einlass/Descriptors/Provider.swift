@@ -200,19 +200,24 @@ public final class Provider: Sendable {
     try requireProof(in: reader)
   }
 
-  /// Throws for a flow without a proof key in which a client need not authenticate.
+  /// Throws for a flow without a proof key in which a client need not authenticate. A server decides
+  /// about the client of a registration by itself, and a request with `basic` or `bearer` of its own
+  /// has no other proof.
   private func requireProof(in reader: DescriptorReader) throws(DescriptorReader.Fault) {
     let proofs: Set<RegistrationPart> = [.clientSecret, .privateKey, .certificate]
     for (index, flow) in flows.enumerated() {
       guard case .authorizationCode(let words) = flow, words.proofKey == nil,
         proofs.isDisjoint(with: registrationNeeds)
           || words.tokens.clientAuthentication.contains(.none)
+          || dynamicRegistration != nil || takesClientMetadata
+          || words.tokens.request.saysWhoAsks && !words.tokens.request.mentions(.clientSecret)
       else { continue }
       throw DescriptorReader.Fault(
         provider: id, pointer: "\(reader.pointer)/flows/\(index)/proofKey",
         explanation: """
           Without a proof key the client has to authenticate: registration must have clientSecret, \
-          privateKey or certificate, and clientAuthentication must not have none.
+          privateKey or certificate, clientAuthentication must not have none, and there must be no \
+          dynamicRegistration, no clientMetadata, and no basic or bearer without {clientSecret}.
           """)
     }
   }

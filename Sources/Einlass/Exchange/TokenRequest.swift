@@ -94,7 +94,7 @@ extension FlowFailure {
 }
 
 extension RequestTemplate {
-  fileprivate var saysWhoAsks: Bool {
+  var saysWhoAsks: Bool {
     bearer != nil || basic != nil || mentions(.clientSecret)
   }
 }

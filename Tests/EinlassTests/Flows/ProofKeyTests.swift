@@ -68,6 +68,22 @@ import Testing
       Self.descriptor(#","proofKey":false"#).replacing(
         #""client_secret_post""#, with: #"["client_secret_post","none"]"#), true
     ),
+    (
+      Self.descriptor(#","proofKey":false"#).replacing(
+        #""accounts""#, with: #""clientMetadata":true,"accounts""#), true
+    ),
+    (
+      Self.descriptor(#","proofKey":"plain""#).replacing(
+        #""accounts""#, with: #""clientMetadata":true,"accounts""#), false
+    ),
+    (
+      Self.descriptor(#","proofKey":false"#).replacing(
+        #""token":{"#, with: #""token":{"basic":"{clientId}:","#), true
+    ),
+    (
+      Self.descriptor(#","proofKey":false"#).replacing(
+        #""token":{"#, with: #""token":{"basic":"{clientId}:{clientSecret}","#), false
+    ),
     (Self.descriptor(#","proofKey":"plain","forResources":true"#), true),
     (Self.descriptor(#","proofKey":"S256","forResources":true"#), false),
     (Self.descriptor(#","proofKey":"MD5""#), true), (Self.descriptor(#","proofKey":7"#), true),
