@@ -1103,7 +1103,7 @@ export interface InitializeParamsClient {
 
 /** The abilities of the front end. */
 export interface InitializeParamsCapabilities {
-  /** The kinds of prompt that the front end can show. */
+  /** The kinds of prompt that the front end can show; any: every kind. */
   prompts?: string[];
   /** false: no notifications of changes, for a process that ends at once. */
   changes?: boolean;
@@ -1208,7 +1208,7 @@ export interface InitializeResultCapabilities {
 
 /** The capabilities of the front end in effect; unknown names and kinds are missing. */
 export interface InitializeResultUnderstood {
-  /** The kinds of prompt that the front end can show. */
+  /** The kinds of prompt that the front end can show; any: every kind. */
   prompts: string[];
   /** false: no notifications of changes, for a process that ends at once. */
   changes: boolean;
