@@ -209,15 +209,14 @@ public final class Provider: Sendable {
       guard case .authorizationCode(let words) = flow, words.proofKey == nil,
         proofs.isDisjoint(with: registrationNeeds)
           || words.tokens.clientAuthentication.contains(.none)
-          || dynamicRegistration != nil || takesClientMetadata
-          || words.tokens.request.saysWhoAsks && !words.tokens.request.mentions(.clientSecret)
+          || dynamicRegistration != nil || takesClientMetadata || words.tokens.request.saysWhoAsks
       else { continue }
       throw DescriptorReader.Fault(
         provider: id, pointer: "\(reader.pointer)/flows/\(index)/proofKey",
         explanation: """
           Without a proof key the client has to authenticate: registration must have clientSecret, \
           privateKey or certificate, clientAuthentication must not have none, and there must be no \
-          dynamicRegistration, no clientMetadata, and no basic or bearer without {clientSecret}.
+          dynamicRegistration, no clientMetadata, and no basic or bearer in token.
           """)
     }
   }

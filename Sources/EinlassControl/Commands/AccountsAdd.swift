@@ -111,7 +111,8 @@ struct AccountsAdd: ServerCommand {
     return accounts
   }
 
-  /// Returns `nil` if the first line has no object of its own, so that the text is not JSON Lines.
+  /// Returns `nil` if the first line has no object of its own, or none has one, so that the text is
+  /// not JSON Lines.
   private static func accounts(ofLines bytes: [UInt8]) throws(JSONFile.Fault) -> [JSONObject]? {
     var accounts: [JSONObject] = []
     let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
@@ -122,7 +123,7 @@ struct AccountsAdd: ServerCommand {
       }
       accounts.append(account)
     }
-    return accounts
+    return accounts.isEmpty ? nil : accounts
   }
 
   private func bytes(_ path: String, _ console: Console) throws(Failure) -> [UInt8] {

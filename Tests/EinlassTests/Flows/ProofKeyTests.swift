@@ -81,8 +81,8 @@ import Testing
         #""token":{"#, with: #""token":{"basic":"{clientId}:","#), true
     ),
     (
-      Self.descriptor(#","proofKey":false"#).replacing(
-        #""token":{"#, with: #""token":{"basic":"{clientId}:{clientSecret}","#), false
+      Self.descriptor(#","proofKey":"plain""#).replacing(
+        #""token":{"#, with: #""token":{"basic":"{clientId}:","#), false
     ),
     (Self.descriptor(#","proofKey":"plain","forResources":true"#), true),
     (Self.descriptor(#","proofKey":"S256","forResources":true"#), false),
