@@ -9,9 +9,17 @@ public enum PersonalFile {
     case mayNothing
     /// Read access, but no write access.
     case mayRead
+    /// Any access, and the file may be theirs, because it only has to be looked at.
+    case mayOwn
 
     /// The permission bits that must not be set.
-    var forbidden: UInt32 { self == .mayRead ? 0o022 : 0o077 }
+    var forbidden: UInt32 {
+      switch self {
+      case .mayNothing: 0o077
+      case .mayRead: 0o022
+      case .mayOwn: 0
+      }
+    }
   }
 
   /// The path of the person's configuration file, below `XDG_CONFIG_HOME` or `~/.config`; `nil`
@@ -25,7 +33,7 @@ public enum PersonalFile {
   }
 
   /// Reads the whole file. Throws if it is not a regular file, is too long, is open to others, or
-  /// belongs to another user. With `mayRead`, root's files are accepted.
+  /// belongs to another user. With `mayRead`, root's files are accepted, with `mayOwn` everybody's.
   public static func read(
     _ path: String, others: Others, limitBytes: Int
   ) throws(FileError) -> [UInt8] {
@@ -35,7 +43,9 @@ public enum PersonalFile {
     defer { close(descriptor) }
     guard let status = FileStatus.of(descriptor) else { throw .last(path: path) }
     guard status.kind == .regular else { throw FileError(.notARegularFile, path: path) }
-    guard status.owner == geteuid() || (status.owner == 0 && others == .mayRead) else {
+    guard
+      status.owner == geteuid() || (status.owner == 0 && others == .mayRead) || others == .mayOwn
+    else {
       throw FileError(.otherOwner(status.owner), path: path)
     }
     guard status.mode & others.forbidden == 0 else {

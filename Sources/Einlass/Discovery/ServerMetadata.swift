@@ -161,3 +161,26 @@ struct ServerMetadata: Equatable {
     }
   }
 }
+
+extension ServerMetadata.Fault {
+  var sentence: String {
+    switch self {
+    case .member(let name): "its \(name) is missing or malformed"
+    case .foreignIssuer(let name): "it names another issuer\(isIssuer(name) ? ", \(name)" : "")"
+    case .unsafeAddress(let name):
+      "its \(name) is not an https address, or is an address of this machine"
+    case .unsupported(let name): "its \(name) has nothing that einlass accepts"
+    case .demand(let name): "it demands \(name), which einlass does not do"
+    case .lacksS256:
+      "it does not announce PKCE with S256 (code_challenge_methods_supported), which protects the code from theft"
+    }
+  }
+}
+
+/// Whether a text is the address of an issuer, or a template of one, and so cannot be a sentence of
+/// the server's.
+private func isIssuer(_ text: String) -> Bool {
+  let plain = String(text.filter { $0 != "{" && $0 != "}" })
+  guard text.utf8.count <= 256, let address = try? WebAddress.parse(plain) else { return false }
+  return address.isSafe && address.query == nil
+}

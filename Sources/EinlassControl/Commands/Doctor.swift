@@ -69,16 +69,10 @@ struct Doctor: ServerCommand {
     return [Finding("configuration", .well, "\(path) is valid")]
   }
 
-  /// Whether a file, which may be another user's, is a regular one with PEM certificates.
+  /// Whether a file is a regular one with PEM certificates.
   private static func holdsCertificates(_ path: String) -> Bool {
-    // O_NONBLOCK, because opening a FIFO would wait for a writer.
-    let file = Descriptor(owning: unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK))
-    var status = stat()
-    guard unsafe fstat(file.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-      let bytes = try? file.readToEnd(
-        limitBytes: 1 << 24, by: Deadline(milliseconds: 5_000), path: path)
-    else { return false }
-    return bytes.contains("-----BEGIN".utf8)
+    let bytes = try? PersonalFile.read(path, others: .mayOwn, limitBytes: 1 << 24)
+    return bytes?.contains("-----BEGIN".utf8) == true
   }
 
   /// Reports the state of the network. An einlass that cannot say it is well too.
