@@ -450,8 +450,9 @@ def test_a_sign_in_without_a_server_is_refused(start):
 @pytest.mark.parametrize("name, value", [
     ("host", "pbx.example.com"), ("port", 3), ("secure", True), ("username", "alice")])
 def test_a_member_of_server_is_named_at_a_provider_without_servers(start, name, value):
-    answer = (front_end := opened(start, cookie_session())).answer(
-        front_end.send("accounts.signIn", provider="google", server={name: value}))
+    front_end = opened(start, cookie_session())
+    front_end.call("providers.configure", provider="google", clientId="c", clientSecret="s")
+    answer = front_end.answer(front_end.send("accounts.signIn", provider="google", server={name: value}))
     assert answer.code == -32602 and answer.data["path"] == f"/server/{name}"
 
 

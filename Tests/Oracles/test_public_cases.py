@@ -325,9 +325,9 @@ def test_the_variables_of_proxies_are_read_as_curl_reads_them(proxy, row):
 def test_a_proxy_that_wants_a_name_and_a_password_is_told_from_one_that_refuses(proxy):
     variables = {"https_proxy": f"http://{proxy.place}"}
     failure = add_elsewhere(variables)
-    assert "refused" in failure["message"] and not failure["data"]["retryable"]
-    proxy.status = "503 Service Unavailable"
-    assert add_elsewhere(variables)["data"]["retryable"]
+    assert "refused" in failure["message"] and failure["data"]["retryable"]
+    proxy.status = "403 Forbidden"
+    assert not add_elsewhere(variables)["data"]["retryable"]
     proxy.status = "407 Proxy Authentication Required"
     failure = add_elsewhere(variables)
     assert "wants a name and a password" in failure["message"] and not failure["data"]["retryable"]
