@@ -100,7 +100,7 @@ package Einlass {
             return 1;
         }
         my $params = $message->{params} || {};
-        if ($message->{method} eq 'prompt.opened' && !$self->{kinds}{$params->{kind}}) {
+        if ($message->{method} eq 'prompt.opened' && !$self->{kinds}{any} && !$self->{kinds}{$params->{kind}}) {
             $self->answer($params->{prompt}, {action => 'cancel'});    # a later einlass may know more kinds
             return 1;
         }
