@@ -14,7 +14,7 @@ READERS = {
     "vscode/src/*.ts": r"\.message\.(split|replace|match|includes|startsWith|endsWith|slice)",
     "typescript/src/*.ts": r"\.message\.(split|replace|match|includes|startsWith|endsWith|slice)",
 }
-#: What the clients did once.
+#: Lines of former clients that read a sentence.
 CONTROLS = {
     "emacs/*.el": '(split-string (replace-regexp-in-string "x" "" (plist-get problem :message)))',
     "neovim/lua/einlass/*.lua": 'problem.message:gsub("^The ", "")',

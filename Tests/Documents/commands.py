@@ -24,7 +24,7 @@ from matching import Matcher, Mismatch, read
 from world import CONTROL, EINLASS, PROJECT, SANDBOX, World, visit
 
 DEVICE_CODE = re.compile(r"^ *(http://\S+/device)\s.*?^ *([A-Z]{4}-[A-Z]{4})\s", re.DOTALL | re.MULTILINE)
-# What a person types at a command that asks, line after line.
+# The lines that a person types at a command that asks.
 TYPED = {
     r"einlassctl sign-in \S+( --scope \S+)*": [],
     r"einlassctl providers configure github": ["demo-github", "demo-secret"],

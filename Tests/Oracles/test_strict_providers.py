@@ -3,7 +3,7 @@
 The usual form takes any port of this machine, because a demo has no fixed one. The strict form takes the registered
 address alone where the provider does.
 
-    python -m pytest -s Tests/Oracles/test_strict_providers.py    lists what each simulation enforces
+    python -m pytest -s Tests/Oracles/test_strict_providers.py    lists the rules of each simulated provider
 """
 import copy
 import json
@@ -25,8 +25,8 @@ CATALOGUE = {provider["id"]: provider for provider in
 # The simulations with another name than the provider.
 PLAYED_BY = {"outlook": "microsoft", "twitter": "x"}
 DAY = 86_400
-# What each simulation enforces: PKCE, the ports of the redirect, the client's proof at the token endpoint, the use of
-# refresh tokens, and the lifetimes of access and refresh tokens in seconds. `None`: the sources say nothing, and the
+# The rules of each simulated provider: PKCE, the ports of the redirect, the client's proof at the token endpoint, the use
+# of refresh tokens, and the lifetimes of access and refresh tokens in seconds. `None`: the sources say nothing, and the
 # simulation has its default.
 BOTH, POST, BASIC = ["client_secret_basic", "client_secret_post"], ["client_secret_post"], ["client_secret_basic"]
 ENFORCED = {

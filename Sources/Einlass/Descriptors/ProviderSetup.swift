@@ -7,8 +7,8 @@ extension Provider {
   ///      "approval": "The provider decides within days.", "ends": "The secret ends after a year.",
   ///      "notes": "The e-mail address needs the scope email."}
   ///
-  /// `form` is the page with the form, and `steps` are what to do there, in their order. `costs` and
-  /// `approval` are conditions of the provider, and `ends` is what ends by itself later.
+  /// `form` is the page with the form, and `steps` are the actions there, in their order. `costs` and
+  /// `approval` are conditions of the provider, and `ends` is the part that ends by itself later.
   public struct Setup: Sendable, Equatable {
     /// An https address.
     public var documentation: String

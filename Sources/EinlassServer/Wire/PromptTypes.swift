@@ -2,7 +2,7 @@ internal import Einlass
 internal import EinlassJSON
 internal import EinlassRPC
 
-// All that the wire says of a prompt beside its words, which are in `PromptForms.swift`.
+// The members and the answers of each prompt. Its words are in `PromptForms.swift`.
 
 /// The members of a prompt in `prompt.opened` and `prompt.list`.
 let promptFields: [Field] = [

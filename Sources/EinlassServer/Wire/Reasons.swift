@@ -1,6 +1,6 @@
 internal import Einlass
 
-// What the protocol says of each reason beside its next steps, which are in `NextSteps.swift`.
+// The number, the name and the sentence of each reason. Its next steps are in `NextSteps.swift`.
 
 extension Problem.Reason {
   /// The code on the wire.

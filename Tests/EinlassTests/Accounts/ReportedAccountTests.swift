@@ -4,7 +4,7 @@ import Testing
 
 @testable import Einlass
 
-/// What an account keeps of the provider's word: whether the provider has named the subject, and
+/// The parts of the provider's word that an account keeps: whether the provider has named the subject, and
 /// whether it has verified the address.
 @Suite struct ReportedAccountTests {
   private static func adopted(
