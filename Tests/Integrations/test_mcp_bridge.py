@@ -88,7 +88,14 @@ async def call(session, tool="owner"):
 
 
 def run(work, patience=PATIENCE):
-    return asyncio.run(asyncio.wait_for(work, patience))
+    try:
+        return asyncio.run(asyncio.wait_for(work, patience))
+    except BaseExceptionGroup as group:
+        # pytest shows ten nested groups at most, and twenty sessions nest sixty.
+        cause = group
+        while isinstance(cause, BaseExceptionGroup):
+            cause = cause.exceptions[0]
+        raise cause from None
 
 
 # A service with accounts of gitlab, at the sandbox. A refresh replaces the refresh token there, and the use of a former
