@@ -1,7 +1,7 @@
 """Many processes share one store and one account: exactly one of them asks the provider.
 
     python -m pytest Tests/Processes/test_sharing.py
-    EINLASS_FAULT_ROUNDS=500 python -m pytest Tests/Processes/test_sharing.py
+    EINLASS_FAULT_ROUNDS=200 python -m pytest Tests/Processes/test_sharing.py
 """
 import json
 import os

@@ -1,7 +1,7 @@
 """Random operations of several processes on one directory of users, against a plain model.
 
     python -m pytest Tests/Processes/test_users.py
-    EINLASS_FAULT_ROUNDS=500 python -m pytest Tests/Processes/test_users.py   (10 000 runs)
+    EINLASS_FAULT_ROUNDS=200 python -m pytest Tests/Processes/test_users.py   (4 000 runs)
 """
 import collections
 import copy
