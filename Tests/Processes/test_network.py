@@ -1,6 +1,6 @@
 """`network.status` and `network.changed`, on a machine with interfaces and routes of its own.
 
-    EINLASS_FAULT_ROUNDS=200 python -m pytest Tests/Processes/test_network.py
+    EINLASS_FAULT_ROUNDS=100 python -m pytest Tests/Processes/test_network.py
 
 The long run watches a silent network for 60 s.
 """
@@ -18,7 +18,7 @@ import pytest
 from cable import Cable
 from session import Session
 
-SILENT_SECONDS = 60 if int(os.environ.get("EINLASS_FAULT_ROUNDS", "50")) >= 200 else 2
+SILENT_SECONDS = 60 if int(os.environ.get("EINLASS_FAULT_ROUNDS", "50")) >= 100 else 2
 
 
 @pytest.fixture
