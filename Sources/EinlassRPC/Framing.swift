@@ -1,3 +1,4 @@
+internal import EinlassJSON
 internal import EinlassSystem
 
 /// The marks between the messages of a stream.

@@ -1,3 +1,4 @@
+internal import EinlassJSON
 internal import EinlassSystem
 
 /// Splits a stream of bytes into lines. The caller feeds it bytes and takes lines until there are

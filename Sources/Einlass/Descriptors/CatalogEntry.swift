@@ -68,15 +68,18 @@ final class CatalogEntry: Sendable {
 /// its own with four blanks, because each start of the process reads the whole catalogue here: it
 /// needs to look at the line ends only.
 private func objects(in json: [UInt8]) -> [Range<Int>] {
-  let bytes = json.span
-  let margin = "\n    ".utf8
   var places: [Range<Int>] = []
-  var start = 0
-  for position in bytes.indices where bytes[position] == UInt8(ascii: "\n") {
-    let brace = position + margin.count
-    guard brace < bytes.count, json[position..<brace].elementsEqual(margin) else { continue }
-    if bytes[brace] == UInt8(ascii: "{") { start = brace }
-    if bytes[brace] == UInt8(ascii: "}") { places.append(start..<brace + 1) }
+  places.reserveCapacity(64)
+  var (start, position) = (0, 0)
+  while let end = json.firstIndex(of: UInt8(ascii: "\n"), from: position) {
+    position = end + 1
+    let brace = end + 5
+    // Most lines are indented further, so the byte in the place of the brace tells most.
+    guard brace < json.count, json[brace] != UInt8(ascii: " "),
+      json[position..<brace].allSatisfy({ $0 == UInt8(ascii: " ") })
+    else { continue }
+    if json[brace] == UInt8(ascii: "{") { start = brace }
+    if json[brace] == UInt8(ascii: "}") { places.append(start..<brace + 1) }
   }
   return places
 }

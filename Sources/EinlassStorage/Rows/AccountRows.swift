@@ -1,7 +1,15 @@
 internal import Einlass
 
-extension Database {
-  private static var accountColumns: String {
+private enum AccountSelection {
+  static let whole = columns(
+    scopes: """
+      (SELECT scopes FROM credential WHERE credential.account = account.id AND resource = ''
+        ORDER BY generation DESC LIMIT 1)
+      """)
+  /// Cheaper, because SQLite builds a table to sort for each row with scopes.
+  static let withoutScopes = columns(scopes: "NULL")
+
+  private static func columns(scopes: String) -> String {
     """
     SELECT id, provider, username, display_name, subject, email, avatar, health,
       EXISTS (SELECT 1 FROM credential WHERE credential.account = account.id),
@@ -11,14 +19,17 @@ extension Database {
       email_verified, reported,
       EXISTS (SELECT 1 FROM service_refusal WHERE service_refusal.account = account.id),
       EXISTS (SELECT 1 FROM credential WHERE credential.account = account.id AND refused <> 0),
-      (SELECT scopes FROM credential WHERE credential.account = account.id AND resource = ''
-        ORDER BY generation DESC LIMIT 1)
+      \(scopes)
     FROM account
     """
   }
+}
 
-  private func accounts(_ rest: String, _ values: SQLValue...) throws(Problem) -> [Account] {
-    let found = try all("\(Self.accountColumns) \(rest)", values: values) { row throws(Problem) in
+extension Database {
+  private func accounts(
+    _ rest: String, _ values: SQLValue..., columns: String = AccountSelection.whole
+  ) throws(Problem) -> [Account] {
+    let found = try all("\(columns) \(rest)", values: values) { row throws(Problem) in
       (
         try Self.account(row), isPreferred: try row.integer(12) != 0,
         hasResources: try row.integer(13) != 0, hasServiceRefusals: try row.integer(16) != 0,
@@ -37,8 +48,11 @@ extension Database {
     return accounts
   }
 
-  func account(_ id: Account.ID) throws(Problem) -> Account? {
-    try accounts("WHERE id = ?1", .text(id.rawValue)).first
+  func account(_ id: Account.ID, withScopes: Bool = true) throws(Problem) -> Account? {
+    try accounts(
+      "WHERE id = ?1", .text(id.rawValue),
+      columns: withScopes ? AccountSelection.whole : AccountSelection.withoutScopes
+    ).first
   }
 
   /// Returns the accounts after a position, in order of adding. `nil` means all providers.
@@ -162,7 +176,7 @@ extension Database {
   /// Returns the accounts with a text that einlass would not have written. `account(_:)` returns
   /// these texts cleaned, so the stored bytes are compared with the cleaned ones.
   func accountsWrittenByOthers() throws(Problem) -> [Account.ID] {
-    let found = try all(Self.accountColumns) { row throws(Problem) -> Account.ID? in
+    let found = try all(AccountSelection.whole) { row throws(Problem) -> Account.ID? in
       let account = try Self.account(row)
       let shown = [
         account.provider, account.username, account.displayName, account.subject, account.email,

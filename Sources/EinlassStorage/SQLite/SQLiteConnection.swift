@@ -130,7 +130,9 @@ enum SQLiteTransaction: String {
 @safe final class SQLiteHandle {
   let path: String
   private let connection: OpaquePointer
-  private var prepared: [String: OpaquePointer] = unsafe [:]
+  /// The compiled statements by their text; `nil` while one is in use, because the removal of a key
+  /// hashes its neighbours again.
+  private var prepared: [String: OpaquePointer?] = unsafe [:]
   /// The VFS for which a full disk is an error code and not SIGBUS.
   static let files: String = unsafe String(cString: cwalindex_register())
 
@@ -169,7 +171,8 @@ enum SQLiteTransaction: String {
   var countChanges: Int64 { unsafe sqlite3_total_changes64(connection) }
   var countSteps: Int64 {
     unsafe prepared.values.reduce(0) {
-      unsafe $0 + Int64(sqlite3_stmt_status($1, SQLITE_STMTSTATUS_VM_STEP, 0))
+      unsafe $0
+        + ($1.map { unsafe Int64(sqlite3_stmt_status($0, SQLITE_STMTSTATUS_VM_STEP, 0)) } ?? 0)
     }
   }
   var isInTransaction: Bool { unsafe sqlite3_get_autocommit(connection) == 0 }
@@ -228,7 +231,12 @@ enum SQLiteTransaction: String {
 
   /// Returns a compiled statement for exclusive use until `give`.
   func take(_ sql: String) throws(Problem) -> OpaquePointer {
-    if let statement = unsafe prepared.removeValue(forKey: sql) { return unsafe statement }
+    if let index = unsafe prepared.index(forKey: sql),
+      let statement = unsafe prepared.values[index]
+    {
+      unsafe prepared.values[index] = nil
+      return unsafe statement
+    }
     var statement: OpaquePointer?
     let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
     let code = unsafe sqlite3_prepare_v3(connection, sql, -1, flags, &statement, nil)

@@ -168,7 +168,9 @@ extension OpenStore {
   fileprivate func credentials(
     of id: Account.ID, at place: AccountStore.Place?
   ) throws(Problem) -> [StoredCredential] {
-    let account = try existingAccount(id)
+    guard let account = try connection.account(id, withScopes: false) else {
+      throw .unknownAccount(id)
+    }
     let rows = try connection.credentialRows(of: id, at: place)
     guard !rows.isEmpty else { return [] }
     let key = try storeKey()
