@@ -31,7 +31,7 @@ public struct JSONNumber: Sendable, Hashable {
   public var withoutZeroFraction: JSONNumber {
     // By bytes, because every request has a number and characters are slow to find.
     let bytes = lexeme.utf8
-    guard let point = bytes.firstIndex(of: UInt8(ascii: ".")),
+    guard bytes.last == UInt8(ascii: "0"), let point = bytes.firstIndex(of: UInt8(ascii: ".")),
       bytes[point...].dropFirst().allSatisfy({ $0 == UInt8(ascii: "0") })
     else { return self }
     return JSONNumber(checkedLexeme: String(lexeme[..<point]))

@@ -76,7 +76,9 @@ public struct LineFramer: Sendable {
 
   private func stripped(_ line: Range<Int>) -> Line? {
     var line = line
-    if buffer[line].starts(with: [0xEF, 0xBB, 0xBF]) {
+    if !line.isEmpty, buffer[line.lowerBound] == 0xEF,
+      buffer[line].starts(with: [0xEF, 0xBB, 0xBF])
+    {
       line = line.lowerBound + 3..<line.upperBound
     }
     if !line.isEmpty, buffer[line.upperBound - 1] == 0x0D {

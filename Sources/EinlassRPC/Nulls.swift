@@ -10,7 +10,7 @@ extension MethodDescriptor {
     _ params: JSONObject, components: Components = { _ in nil }
   ) -> JSONObject {
     // Most requests have no null.
-    guard JSONValue.object(params).hasNull else { return params }
+    guard params.members.contains(where: \.value.hasNull) else { return params }
     return Schema.withoutNulls(params, self.params, components)
   }
 }
