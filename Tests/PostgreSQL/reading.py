@@ -34,7 +34,7 @@ PATIENCE = 60  # seconds; turns a hang into a failure
 # The questions of a command that asks on a terminal. The answer is the password of the page.
 QUESTIONS = {
     "einlassctl store slots add passphrase": ["Passphrase: ", "Once more: "],
-    "einlassctl store slots add keyfile": ["(opens the store "]}
+    "einlassctl store slots add keyfile": ["Passphrase: "]}
 STAND_INS = {
     "sudo": '#!/bin/sh\n[ "$1" != -u ] || shift 2\nexec "$@"\n',
     "scp": f"""#!{sys.executable}
