@@ -31,18 +31,18 @@ struct EinlassControl: ParsableCommand {
       ~/.local/state/einlass/keys (XDG_STATE_HOME).
 
       Results go to standard output, everything else to standard error. Exit code 0: done; 1: the \
-      command failed, and the next step is shown; 64: the command line is wrong; 70: einlass did \
-      not start or ended too early.
+      command failed, and the next step is shown; 2: verify says that the token is not valid; 64: \
+      the command line is wrong; 70: einlass did not start or ended too early.
       NO_COLOR turns colours off. EINLASS names the einlass to use.
       source <(einlassctl --generate-completion-script bash) completes commands and names; there \
       is zsh and fish too.
       """,
     version: version,
     subcommands: [
-      SignIn.self, TokenCommand.self, RejectCommand.self, CredentialCommand.self,
-      ServicesCommand.self, Setup.self, AccountsCommand.self, AccessCommand.self, UsersCommand.self,
-      ProvidersCommand.self,
-      StoreCommand.self, AuditCommand.self, PrompterCommand.self, Doctor.self,
+      SignIn.self, TokenCommand.self, RejectCommand.self, VerifyCommand.self,
+      CredentialCommand.self, ServicesCommand.self, Setup.self, AccountsCommand.self,
+      AccessCommand.self, UsersCommand.self, ProvidersCommand.self, StoreCommand.self,
+      AuditCommand.self, PrompterCommand.self, Doctor.self,
     ], helpNames: .long)
 
   static func main() {

@@ -17,6 +17,8 @@ package enum Failure: Error {
   case outputLost
   /// The command ran and printed its result, and the result reports a problem.
   case badNews
+  /// The checked token is not valid, as the printed result says.
+  case notValid
 
   /// The system lacks something that einlass needs at its start.
   package static func notStarted(_ error: SystemError) -> Failure {
@@ -46,14 +48,15 @@ package enum Failure: Error {
   package var exitCode: Int32 {
     switch self {
     case .refused, .unusable, .cancelled, .outputLost, .badNews: 1
+    case .notValid: 2
     case .usage: Self.usageCode
     case .noServer(_, code: Self.usageCode): Self.usageCode
     case .noServer: Self.internalCode
     }
   }
 
-  /// The error object for `--json`, in the shape of einlass's errors. `nil` for `badNews`, because
-  /// the result is already printed, and for `outputLost`.
+  /// The error object for `--json`, in the shape of einlass's errors. `nil` for `badNews` and
+  /// `notValid`, because the result is already printed, and for `outputLost`.
   package var json: JSONValue? {
     switch self {
     case .refused(let refusal): refusal.json
@@ -61,7 +64,7 @@ package enum Failure: Error {
     case .usage(let sentence): Self.json("usage", sentence)
     case .noServer(let sentence, _): Self.json("noServer", sentence)
     case .cancelled: Self.json("cancelled", "Cancelled.")
-    case .outputLost, .badNews: nil
+    case .outputLost, .badNews, .notValid: nil
     }
   }
 

@@ -67,7 +67,7 @@ extension Failure {
       return [problem(sentence, style)] + (next.map { [step($0, options, style)] } ?? [])
     case .usage(let sentence), .noServer(let sentence, _): return [problem(sentence, style)]
     case .cancelled: return ["Cancelled."]
-    case .outputLost, .badNews: return []
+    case .outputLost, .badNews, .notValid: return []
     }
   }
 
@@ -81,7 +81,7 @@ extension Failure {
       case .unusable(let sentence, let next): (sentence, next)
       case .usage(let sentence), .noServer(let sentence, _): (sentence, nil)
       case .cancelled: ("Cancelled.", nil)
-      case .outputLost, .badNews: ("", nil)
+      case .outputLost, .badNews, .notValid: ("", nil)
       }
     return clean("einlassctl: \(sentence)\(step.map { " \($0.line(repeating: options))" } ?? "")")
   }

@@ -27,6 +27,7 @@ extension Refusal {
     "/redirect": "--redirect", "/kind": "KIND", "/server/host": "--server",
     "/server/secure": "--plain-http", "/server/username": "--username",
     "/server/useCookies": "--cookies", "/server/trustedPublicKey": "--trusted-key",
-    "/server/caFile": "--ca-file",
+    "/server/caFile": "--ca-file", "/expect/id": "--id", "/expect/scopes": "--scope",
+    "/expect/clientId": "--client-id", "/expect/nonce": "--nonce",
   ]
 }
