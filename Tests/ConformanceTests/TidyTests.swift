@@ -55,7 +55,10 @@ import Testing
     #expect(Set(folders) == Set(Self.imports.keys))
   }
 
-  @Test(arguments: ["README.md", "Tests/README.md", "clients/README.md", "Sources/SECURITY.md"])
+  @Test(arguments: [
+    "README.md", "Tests/README.md", "clients/README.md", "Sources/SECURITY.md",
+    "protocol/FORMER-SYSTEMS.md",
+  ])
   func `Every link of a page leads to a file`(page: String) throws {
     let path = "\(SourceFile.root)/\(page)"
     let text = try String(contentsOfFile: path, encoding: .utf8)
