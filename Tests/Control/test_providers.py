@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from control import CONTROL, repeated, run, signing, with_passphrase
+from control import CONTROL, PROJECT, repeated, run, signing, with_passphrase
 from terminal import Terminal
 
 
@@ -203,6 +203,11 @@ def test_a_metadata_document_is_printed_only_for_an_address_that_the_configurati
     configuration.chmod(0o600)
     doctor = run("doctor", "--config", str(configuration), "--store", "memory")[1]
     assert ("/clientMetadata" in doctor) != ADDRESSES[address]
+
+
+def test_the_example_of_a_metadata_document_is_the_one_of_the_command():
+    example = (PROJECT / "protocol/client-metadata.json").read_text()
+    assert run("providers", "metadata", json.loads(example)["client_id"])[:2] == (0, example)
 
 
 def lines_of(store, provider):
