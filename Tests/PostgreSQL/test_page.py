@@ -180,10 +180,11 @@ def test_a_restored_store_has_spent_tokens(operator):
     operator.read("Backup and restore")
     assert token(operator, "two") != fresh and health(operator) == "ok"
     assert "must be signed in to again" in refusal(operator, "two", "token", "gitlab", "--refresh").replace("\n", " ")
-    before = operator.machines["one"].do("accounts", "list", "--json")
+    # The next step of an account that needs a sign-in names it again.
+    before = set(re.findall(r'"a_[^"]*"', operator.machines["one"].do("accounts", "list", "--json")))
     operator.machines["one"].sign_in("gitlab")
-    assert health(operator) == "ok" and re.findall(r'"a_[^"]*"', before) == re.findall(
-        r'"a_[^"]*"', operator.machines["one"].do("accounts", "list", "--json"))
+    after = re.findall(r'"a_[^"]*"', operator.machines["one"].do("accounts", "list", "--json"))
+    assert health(operator) == "ok" and len(before) == 1 and before == set(after)
     assert token(operator, "two", "--refresh") == token(operator, "one")
 
 
