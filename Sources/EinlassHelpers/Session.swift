@@ -3,7 +3,7 @@ internal import EinlassSystem
 internal import Glibc
 
 /// The version shown by `--version` and sent in `initialize`.
-package let version = "0.1.0"
+package let version = "0.2.0"
 
 /// A command's connection to einlass, and the rules of its run.
 package final class Session: Client {

@@ -21,7 +21,7 @@ struct Options: Equatable, Sendable {
     var message: String
   }
 
-  static let version = "0.1.0"
+  static let version = "0.2.0"
 
   /// Parses the arguments without the program's name. Accepts `--name VALUE` and `--name=VALUE`.
   init(_ arguments: [String]) throws(Flaw) {

@@ -336,7 +336,7 @@ def test_checkhealth_names_the_program_the_store_and_the_accounts(house):
         return lua(house, script, env=environment)[0]
 
     report = health()
-    for line in ("einlass 0.1.0", "the store is protected by: ", "pages are opened by ", "github/ada"):
+    for line in ("einlass 0.2.0", "the store is protected by: ", "pages are opened by ", "github/ada"):
         assert line in report
     assert "ERROR" not in report and "WARNING" not in report
     assert "The variable EINLASS names /nowhere" in health(EINLASS="/nowhere")

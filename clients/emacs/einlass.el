@@ -1,7 +1,7 @@
 ;;; einlass.el --- Sign in once, and use the tokens in Emacs  -*- lexical-binding: t -*-
 
 ;; Author: The einlass project
-;; Version: 0.1.0
+;; Version: 0.2.0
 ;; Package-Requires: ((emacs "27.1"))
 ;; Keywords: comm, tools
 ;; URL: https://github.com/einlass/einlass
