@@ -32,6 +32,16 @@ def test_the_doctor_names_what_is_wrong_and_what_to_do(two, tmp_path):
     assert code == 1 and "problem  configuration" in output
 
 
+def test_the_doctor_names_a_second_installation(two, tmp_path):
+    other = tmp_path / "other/einlass"
+    other.parent.mkdir()
+    other.write_text("#!/bin/sh\n")
+    other.chmod(0o755)
+    code, output, _ = run("doctor", *two, env={**os.environ, "PATH": f"{other.parent}:{os.environ['PATH']}"})
+    assert code == 0 and re.search(rf"^note +einlass: two are installed, /.* and {other}; .* take {other}\n +next: ", output, re.M), output
+    assert "two are installed" not in run("doctor", *two)[1]
+
+
 def test_the_doctor_takes_a_link_to_a_read_only_file_without_secrets(two, tmp_path):
     """Package managers that keep a person's files make such links."""
     installed, config = tmp_path / "installed.json", tmp_path / "config.json"

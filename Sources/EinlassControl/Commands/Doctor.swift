@@ -38,6 +38,22 @@ struct Doctor: ServerCommand {
         : Finding(
           "einlass", .wrong, "version \(theirs) differs from that of einlassctl",
           NextStep("Install both from one release; --einlass names another einlass.")),
+    ] + others()
+  }
+
+  /// Finds an einlass of another installation on the PATH.
+  private func others() -> [Finding] {
+    let used = (try? ServerLocation.find(server.einlass)).flatMap(Program.resolved)
+    let all = (Environment.value("PATH") ?? "").split(separator: ":").map { "\($0)/einlass" }
+      .filter(Program.isExecutable)
+    guard let used, let first = all.first,
+      let other = all.first(where: { Program.resolved($0) != used })
+    else { return [] }
+    return [
+      Finding(
+        "einlass", .notable,
+        "two are installed, \(used) and \(other); programs that look for one take \(first)",
+        NextStep("Remove one of the two, or change the order of the PATH."))
     ]
   }
 
