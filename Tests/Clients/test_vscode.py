@@ -19,7 +19,7 @@ from conftest import CONFORMANCE, PROJECT
 
 sys.path += [str(PROJECT / "Tests/Integrations"), str(Path(__file__).parent / "vscode")]
 from driver import LINKS, PATIENCE, Host  # noqa: E402
-from house import needs  # noqa: E402
+from house import EINLASS, needs  # noqa: E402
 
 pytestmark = needs("node", "tsc")
 FAKE = Path(__file__).parent / "vscode/one_prompt.py"
@@ -428,6 +428,21 @@ def test_a_provider_without_a_registration_is_set_up(house, extension):
         assert len(host.sessions(None)) == 1
         house.do("providers", "configure", "github", "--remove")
         host.expect(unregistered="einlass-github")
+
+
+def test_the_einlass_of_the_package_is_the_last_choice(house, extension):
+    del house.environment["EINLASS"]
+    house.environment["PATH"] = "/usr/bin:/bin"
+    own = extension / "bin/einlass"
+    own.parent.mkdir()
+    with Host(house, extension) as host:
+        assert host.press(None, "error")["text"].startswith("There is no einlass on the PATH")
+    try:
+        own.symlink_to(EINLASS)
+        with Host(house, extension) as host:
+            host.answer("activate")
+    finally:
+        shutil.rmtree(own.parent)
 
 
 def test_an_einlass_that_is_missing_is_named(house, extension):

@@ -4,9 +4,9 @@ import { delimiter, dirname, join, resolve } from "node:path";
 
 /**
  * Returns the path of einlass: from the variable EINLASS, else from the PATH, else beside the running program, else in
- * ~/.local/bin. Throws if EINLASS names no program, or if there is none.
+ * ~/.local/bin, else in the folder of an own copy. Throws if EINLASS names no program, or if there is none.
  */
-export function findEinlass(): string {
+export function findEinlass(...own: readonly string[]): string {
   const search = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
   const named = process.env.EINLASS;
   if (named) {
@@ -15,7 +15,7 @@ export function findEinlass(): string {
     return found;
   }
   const beside = process.argv[1] ? [dirname(resolve(process.argv[1]))] : [];
-  const found = first([...search, ...beside, join(homedir(), ".local/bin")], "einlass");
+  const found = first([...search, ...beside, join(homedir(), ".local/bin"), ...own], "einlass");
   if (!found) throw new Error("There is no einlass on the PATH. Install it, or name it in the variable EINLASS.");
   return found;
 }

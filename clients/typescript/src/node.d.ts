@@ -6,6 +6,8 @@ declare const process: {
   readonly env: Readonly<Record<string, string | undefined>>;
 };
 
+declare const __dirname: string;
+
 declare function setTimeout(work: () => void, milliseconds: number): { unref(): void };
 
 interface AbortSignal {

@@ -1,8 +1,11 @@
+import { join } from "node:path";
 import { CancellationError, env, LogOutputChannel, UIKind, window, workspace } from "vscode";
-import { Client, EinlassError, NextRequest, Provider } from "../../typescript/src/index";
+import { Client, EinlassError, findEinlass, NextRequest, Provider } from "../../typescript/src/index";
 import { Prompts } from "./prompts";
 import { advice, plain, sentences } from "./text";
 
+/** The folder of the einlass in a package of a release. */
+const OWN = join(__dirname, "../../../bin");
 /** The name to which people grant access. */
 export const APPLICATION = "vscode";
 /** The requests that a button offers, by the method of a next step. */
@@ -101,7 +104,7 @@ export class Einlass {
   private async launch(): Promise<Client> {
     const path = workspace.getConfiguration("einlass").get<string>("path");
     const log = (line: string) => this.log.info(line);
-    const client = new Client({ prompts: this.prompts.handlers, command: path ? [path] : undefined, log });
+    const client = new Client({ prompts: this.prompts.handlers, command: [path || findEinlass(OWN)], log });
     this.spawned = client;
     this.started(client);
     const locale = LANGUAGE.test(env.language) ? { locale: env.language } : {};
