@@ -44,7 +44,7 @@ On a terminal the program asks for access to the accounts, for the account and f
 With --yes it asks nothing: it grants access, and chooses and confirms the first offered account (the
 last used one). Without a terminal and without --yes a question is an error, and its next step is an
 answer in advance (--account, --confirm, access PROVIDER grant). --flow deviceCode needs no terminal for
-its code. With `pip install einlass[qr]` the code is there for a camera too.
+its code. With `pip install segno` the code is there for a camera too.
 
 Results go to standard output, everything else to standard error. Exit code 0: done; 1: a problem, with
 its next step printed; 2: the command line is wrong.

@@ -98,7 +98,7 @@ def plain(value: Any) -> str:
 
 
 def qr_code(text: str) -> Optional[str]:
-    """Returns lines with a QR code; None without the package segno (`pip install einlass[qr]`), and if the terminal is
+    """Returns lines with a QR code; None without the package segno (`pip install segno`), and if the terminal is
     too narrow or cannot show it."""
     try:
         import segno
