@@ -1,5 +1,6 @@
 import EinlassJSON
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// The file of `--config-file`: the sandbox's configuration for einlass.
 enum ConfigurationFile {
@@ -16,7 +17,7 @@ enum ConfigurationFile {
       try FileManager.default.createDirectory(
         at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
       try Data((configuration.text + "\n").utf8).write(to: file, options: .withoutOverwriting)
-    } catch CocoaError.fileWriteFileExists {
+    } catch let error as CocoaError where error.code == .fileWriteFileExists {
       throw Flaw(message: "The file \(path) exists already and stays. Name another one.")
     } catch {
       throw Flaw(message: "The file \(path) cannot be written. Name another one.")

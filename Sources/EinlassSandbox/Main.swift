@@ -1,7 +1,8 @@
 import Dispatch
 import EinlassJSON
 import EinlassSystem
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// Starts the sandbox and runs it until a signal ends it.
 @main
@@ -24,7 +25,8 @@ struct EinlassSandbox {
     } catch let flaw as ConfigurationFile.Flaw {
       fail(flaw.message, code: 73)
     } catch {
-      fail("The sandbox cannot listen: \(error.localizedDescription)", code: 69)
+      let cause = (error as? any LocalizedError)?.errorDescription ?? "\(error)"
+      fail("The sandbox cannot listen: \(cause)", code: 69)
     }
   }
 
@@ -70,11 +72,11 @@ struct EinlassSandbox {
   }
 
   private static func write(_ text: String) {
-    try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
+    try? Descriptor.duplicate(STDOUT_FILENO).writeAll(Array(text.utf8))
   }
 
   private static func fail(_ message: String, code: Int32) -> Never {
-    try? FileHandle.standardError.write(contentsOf: Data("einlass-sandbox: \(message)\n".utf8))
+    try? Descriptor.duplicate(STDERR_FILENO).writeAll(Array("einlass-sandbox: \(message)\n".utf8))
     exit(code)
   }
 }

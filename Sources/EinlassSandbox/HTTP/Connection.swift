@@ -1,7 +1,7 @@
 // Only the sockets are those of a package, because FlyingFox keeps one of several equal headers and
 // takes quadratic time for a long line. A stand-in for hostile cases may do neither.
 import FlyingSocks
-import Foundation
+import FoundationEssentials
 
 /// A connection to a client. Requests are answered one after the other.
 struct Connection {

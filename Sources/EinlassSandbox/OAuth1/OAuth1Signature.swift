@@ -1,6 +1,6 @@
 import EinlassCrypto
 import EinlassJSON
-import Foundation
+import FoundationEssentials
 
 /// The signature of RFC 5849 section 3.4, from the server's side.
 enum OAuth1Signature {

@@ -1,4 +1,5 @@
-import Foundation
+import EinlassSystem
+import FoundationEssentials
 
 /// The repositories of a sandbox: one for each provider, made at its first request and served by
 /// `git http-backend` (gitprotocol-http(5)).
@@ -53,25 +54,19 @@ final class GitRepositories: Sendable {
   ) throws -> [UInt8] {
     let given = folder.appending(path: "input")
     try Data(input).write(to: given)
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = ["git"] + arguments
-    process.environment = environment.merging([
-      "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin",
-      "HOME": folder.path, "GIT_CONFIG_NOSYSTEM": "1",
-    ]) { own, _ in own }
-    let output = Pipe()
-    process.standardInput = try FileHandle(forReadingFrom: given)
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
+    let variables =
+      environment.map { "\($0)=\($1)" } + [
+        "PATH=\(Environment.value("PATH") ?? "/usr/bin:/bin")", "HOME=\(folder.path)",
+        "GIT_CONFIG_NOSYSTEM=1",
+      ]
+    let process = try ChildProcess(
+      "/bin/sh",
+      ["-c", #"exec env -i "$@" <"$0""#, given.path] + variables + ["git"] + arguments,
+      isQuiet: true)
+    let bytes = process.output.readAll(limitBytes: 1 << 26) ?? []
     // A service of http-backend may end with an error after its answer.
-    guard process.terminationStatus == 0 || !bytes.isEmpty else {
-      throw CocoaError(.executableLoad)
-    }
-    return Array(bytes)
+    guard process.exitCode() == 0 || !bytes.isEmpty else { throw CocoaError(.executableLoad) }
+    return bytes
   }
 
   /// A stream of git-fast-import(1).
@@ -106,8 +101,7 @@ final class GitRepositories: Sendable {
 extension Answer {
   /// Reads the output of a CGI program (RFC 3875 section 6).
   fileprivate init(commonGatewayOutput output: [UInt8]) {
-    let end = Data("\r\n\r\n".utf8)
-    let split = Data(output).range(of: end)
+    let split = output.firstRange(of: Array("\r\n\r\n".utf8))
     let head = String(decoding: output[..<(split?.lowerBound ?? 0)], as: UTF8.self)
     var headers = head.split(whereSeparator: \.isNewline).map { line in
       let parts = line.split(separator: ":", maxSplits: 1)

@@ -1,5 +1,5 @@
 import EinlassJSON
-import Foundation
+import FoundationEssentials
 
 /// A file with an initial state.
 enum StateFile {

@@ -1,6 +1,6 @@
 import EinlassCrypto
 import EinlassJSON
-import Foundation
+import FoundationEssentials
 
 /// Grants with a signed assertion. RFC 7523 section 2.1, RFC 8693 section 2, Identity Assertion JWT
 /// Authorization Grant.

@@ -1,6 +1,6 @@
 import EinlassCrypto
 import EinlassJSON
-import Foundation
+import FoundationEssentials
 
 /// Client authentication (RFC 6749 section 2.3).
 extension OAuth2Provider {

@@ -1,5 +1,5 @@
 import EinlassJSON
-import Foundation
+import FoundationEssentials
 
 /// The private repository `ada/hello.git`, for trials of `git clone` and `git push` with a token.
 extension OAuth2Provider {
@@ -34,7 +34,7 @@ extension OAuth2Provider {
       return try world.repositories.answer(
         request, of: name, at: path, mayChangeWorkflows: rights.mayChangeWorkflows(scopes))
     } catch {
-      return .text("git http-backend: \(error.localizedDescription)\n", status: 500)
+      return .text("git http-backend: \(error)\n", status: 500)
     }
   }
 }

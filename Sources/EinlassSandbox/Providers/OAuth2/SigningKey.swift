@@ -1,6 +1,6 @@
 import EinlassCrypto
 import EinlassJSON
-import Foundation
+import FoundationEssentials
 
 /// A key for signing id_tokens, from its record in the state.
 struct SigningKey: Sendable {

@@ -1,5 +1,5 @@
 import EinlassJSON
-import Foundation
+import FoundationEssentials
 
 /// The endpoints of single providers that name the application of a token.
 extension OAuth2Provider {
