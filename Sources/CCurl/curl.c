@@ -1,4 +1,6 @@
 #define _GNU_SOURCE
+// The older options are those of an older libcurl.
+#define CURL_DISABLE_DEPRECATION
 #include "CCurl.h"
 
 #include <arpa/inet.h>
@@ -29,6 +31,7 @@ static struct {
 } table;
 
 static ccurl_state state = CCURL_NO_DESCRIPTOR;
+static unsigned version;
 
 ccurl_state ccurl_shortage(void) {
   // libcurl first opens a pair of descriptors to wake itself, so check whether a pair can be
@@ -54,7 +57,8 @@ static void open_library(void) {
     return;                                                                                       \
   }
   FUNCTIONS(LOAD)
-  if (table.version_info(CURLVERSION_NOW)->version_num < 0x075700) {
+  version = table.version_info(CURLVERSION_NOW)->version_num;
+  if (version < 0x074a00) {
     state = CCURL_TOO_OLD;
     return;
   }
@@ -76,6 +80,9 @@ CURL *ccurl_easy_init(void) { return table.easy_init(); }
 void ccurl_easy_cleanup(CURL *easy) { table.easy_cleanup(easy); }
 
 CURLcode ccurl_set_long(CURL *easy, CURLoption option, long value) {
+  // An older libcurl waits for the look-up of a name, and keeps a busy connection longer.
+  if (option == CURLOPT_QUICK_EXIT && version < 0x075700) return CURLE_OK;
+  if (option == CURLOPT_MAXLIFETIME_CONN && version < 0x075000) return CURLE_OK;
   return table.easy_setopt(easy, option, value);
 }
 
@@ -84,10 +91,16 @@ CURLcode ccurl_set_size(CURL *easy, CURLoption option, curl_off_t value) {
 }
 
 CURLcode ccurl_set_text(CURL *easy, CURLoption option, const char *value) {
+  int redirected = option == CURLOPT_REDIR_PROTOCOLS_STR;
+  if ((redirected || option == CURLOPT_PROTOCOLS_STR) && version < 0x075500) {
+    long protocol = strcmp(value, "https") == 0 ? CURLPROTO_HTTPS : strcmp(value, "http") == 0 ? CURLPROTO_HTTP : 0;
+    return table.easy_setopt(easy, redirected ? CURLOPT_REDIR_PROTOCOLS : CURLOPT_PROTOCOLS, protocol);
+  }
   return table.easy_setopt(easy, option, value);
 }
 
 CURLcode ccurl_set_pointer(CURL *easy, CURLoption option, const void *value) {
+  if (option == CURLOPT_PREREQDATA && version < 0x075000) return CURLE_OK;
   return table.easy_setopt(easy, option, value);
 }
 
@@ -105,6 +118,8 @@ CURLcode ccurl_set_opening(CURL *easy, curl_opensocket_callback value) {
 }
 
 CURLcode ccurl_set_beginning(CURL *easy, curl_prereq_callback value) {
+  // An older libcurl does not ask before it uses a connection again, so it opens a new one, for which it asks.
+  if (version < 0x075000) return table.easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
   return table.easy_setopt(easy, CURLOPT_PREREQFUNCTION, value);
 }
 

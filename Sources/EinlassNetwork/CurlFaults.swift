@@ -362,7 +362,7 @@ extension ccurl_state {
   fileprivate var sentence: String {
     switch self {
     case CCURL_MISSING: "libcurl.so.4 is missing."
-    case CCURL_TOO_OLD: "libcurl.so.4 is older than version 7.87."
+    case CCURL_TOO_OLD: "libcurl.so.4 is older than version 7.74."
     default: "libcurl.so.4 could not be started."
     }
   }

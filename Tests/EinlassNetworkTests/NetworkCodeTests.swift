@@ -117,7 +117,7 @@ import Testing
   @Test(
     "A missing or unfit libcurl is reported with the way out",
     arguments: [
-      (CCURL_MISSING, "missing"), (CCURL_TOO_OLD, "7.87"), (CCURL_BROKEN, "started"),
+      (CCURL_MISSING, "missing"), (CCURL_TOO_OLD, "7.74"), (CCURL_BROKEN, "started"),
     ])
   func library(state: ccurl_state, word: String) {
     let problem = TransferFault.noLibrary(state).problem(host: "a.test", caFile: nil)

@@ -12,7 +12,7 @@ typedef enum {
   CCURL_READY,
   /// libcurl.so.4 is not installed.
   CCURL_MISSING,
-  /// libcurl is older than 7.87 or lacks a function that einlass needs.
+  /// libcurl is older than 7.74 or lacks a function that einlass needs.
   CCURL_TOO_OLD,
   /// libcurl is installed but failed to initialize.
   CCURL_BROKEN,
@@ -40,7 +40,8 @@ CURLcode ccurl_set_bytes(CURL *easy, CURLoption option, const void *bytes, size_
 CURLcode ccurl_set_callback(CURL *easy, CURLoption option, curl_write_callback value);
 /// The callback gets the pointer of CURLOPT_OPENSOCKETDATA.
 CURLcode ccurl_set_opening(CURL *easy, curl_opensocket_callback value);
-/// The callback gets the pointer of CURLOPT_PREREQDATA, and the address of the connection as text.
+/// The callback gets the pointer of CURLOPT_PREREQDATA, and the address of the connection as text. A
+/// libcurl older than 7.80 opens a connection of its own instead.
 CURLcode ccurl_set_beginning(CURL *easy, curl_prereq_callback value);
 /// Returns the number of bytes of an IPv4 or IPv6 address, and writes them in network order; 0 for
 /// any other address.

@@ -44,7 +44,7 @@ extension Problem.Advice {
       "If you trust that authority, set caFile to its certificate; SSL_CERT_FILE is not read"
     case .checkCertificate: "Check the certificate of the registration"
     case .addCertificate: "Add certificate and privateKey to the registration"
-    case .installLibcurl: "Install libcurl 7.87 or later, on Debian the package libcurl4"
+    case .installLibcurl: "Install libcurl 7.74 or later, on Debian the package libcurl4"
     case .freeDescriptors: "Close some files, or raise the limit on open files (ulimit -n)"
     case .checkCAFile: "Correct caFile in the configuration file"
     case .checkServerCAFile: "Correct that file, or sign in again with another one"
