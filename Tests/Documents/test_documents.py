@@ -33,7 +33,7 @@ COVERED = {
     r"clients/quickstart": "clients/quickstart",
     r"clients/build( \w+)*": "release build",
     r"clients/install( .*)?": "integrations",
-    r"clients/package|sudo apt install \S+\.deb": "integrations",
+    r"clients/release( .*)?": "release",
     r"Tests/run( .*)?": None,  # itself
     r"Tests/Fuzz/run( .*)?": "fuzz",
 }

@@ -1,7 +1,6 @@
-"""`clients/install` into an empty prefix, the archive in any folder, and the Debian package in a fresh Debian.
+"""`clients/install` into an empty prefix.
 
     python -m pytest Tests/Integrations/test_installation.py
-    EINLASS_PACKAGE_TEST=1 python -m pytest Tests/Integrations/test_installation.py    # with the packages
 """
 import os
 import shutil
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from house import CONTROL, EINLASS, HELPERS, PROJECT, SANDBOX, needs
+from trial import try_out
 
 sys.path.append(str(PROJECT / "Tests/Control"))
 from terminal import Terminal  # noqa: E402
@@ -204,47 +204,6 @@ def test_a_failure_installs_nothing(tmp_path):
     assert done.returncode == 1 and "there is no program" in done.stderr and not (tmp_path / "prefix").exists()
 
 
-# Signs in at the sandbox of the installation and clones its repository, as the README says.
-SCRIPT = r"""
-set -ex
-trap 'kill $(jobs -p)' EXIT
-cd ~
-mkfifo ready
-einlass-sandbox --config-file ~/.config/einlass/config.json >ready & head -n 1 <ready >sandbox.json
-einlassctl sign-in github --flow deviceCode --scope git 2>code & program=$!
-for _ in $(seq 100); do grep -qE '[A-Z0-9]{4}-[A-Z0-9]{4}' code && break; sleep 0.1; done
-curl -s -d "user_code=$(grep -oE '[A-Z0-9]{4}-[A-Z0-9]{4}' code)&decision=allow&user=3001" "$(grep -o 'http://[^ ]*' code | head -n 1)" >page
-wait $program
-address=$(grep -o '"github":"[^"]*' sandbox.json | cut -d'"' -f4)
-export GIT_TERMINAL_PROMPT=0
-git config --global credential.helper einlass
-! git clone -q "$address/ada/hello.git" 2>refused; grep 'einlassctl access set git github granted' refused
-einlassctl access set git github granted
-git clone -q "$address/ada/hello.git"; grep 'Cloned with a token' hello/README
-einlassctl access set einlassctl github granted
-curl -sSf -K <(einlassctl token github --curl) "$address/user" | grep '"login":"ada"'
-man einlassctl | grep -q 'Manages the accounts' && man git-credential-einlass | grep -q erase
-"""
-COMPLETION = r"""
-set -ex
-COMP_WORDS=(einlassctl acc) COMP_CWORD=1 COMP_LINE='einlassctl acc' COMP_POINT=14
-$(complete -p einlassctl | grep -o ' -F [^ ]*' | cut -d ' ' -f 3) einlassctl acc einlassctl
-printf '%s\n' "${COMPREPLY[@]}" | grep -x 'access *'
-"""
-
-
-def try_out(prefix, home):
-    """Signs in, clones, and reads the pages, with the programs below this folder."""
-    home.mkdir(mode=0o700)
-    environment = {"HOME": str(home), "PATH": f"{prefix}/bin:/usr/local/bin:/usr/bin:/bin", "MANPATH": f"{prefix}/share/man",
-                   "LANG": "C.UTF-8"}
-    bash = f"source '{prefix}/share/bash-completion/completions/einlassctl'\n{COMPLETION}"
-    for script in (SCRIPT, bash):
-        done = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True, timeout=100,
-                              stdin=subprocess.DEVNULL, start_new_session=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-
-
 @needs("curl", "git", "man")
 def test_an_installation_signs_in_and_clones(prefix, tmp_path):
     try_out(prefix, tmp_path / "home")
@@ -272,58 +231,3 @@ def test_fish_completes_commands(prefix, tmp_path):
         # The tab completes the only option that begins so.
         fish.type("einlassctl token --min-v\t")
         fish.wait_for("alidity")
-
-
-@pytest.fixture(scope="module")
-def packages(tmp_path_factory):
-    if os.environ.get("EINLASS_PACKAGE_TEST") != "1":
-        pytest.skip("skipped: EINLASS_PACKAGE_TEST=1 makes the packages")
-    folder = tmp_path_factory.mktemp("packages")
-    made = subprocess.run([PROJECT / "clients/package", folder], capture_output=True, text=True)
-    assert made.returncode == 0, made.stderr
-    return folder
-
-
-@needs("dpkg-deb", "curl", "git", "man")
-def test_the_archive_works_in_any_folder(packages, tmp_path):
-    (archive,) = packages.glob("*.tar.gz")
-    subprocess.run(["tar", "-xzf", archive, "-C", tmp_path], check=True)
-    (folder,) = tmp_path.iterdir()
-    folder = folder.rename(tmp_path / "moved")
-    assert (folder / "bin/einlass-sandbox").is_file()
-    assert os.readlink(folder / "bin/git-credential-einlass") == "einlass"
-    try_out(folder, tmp_path / "home")
-
-
-IN_DEBIAN = "git,man-db,bash-completion,curl,ca-certificates"
-
-
-@needs("dpkg-deb", "mmdebstrap", "unshare")
-@pytest.mark.skipif(os.geteuid() != 0, reason="skipped: only root can enter another root folder")
-def test_the_package_works_in_a_fresh_debian(packages, tmp_path):
-    (package,) = packages.glob("*.deb")
-    root = tmp_path / "root"
-    made = subprocess.run(["mmdebstrap", "--variant=apt", "--include=" + IN_DEBIAN, "bookworm", root], capture_output=True, text=True)
-    assert made.returncode == 0, made.stderr
-    shutil.copy(package, root / "tmp")
-    shutil.copy("/etc/resolv.conf", root / "etc")
-    (root / "opt/try").write_text("command -v swift && exit 1\n" + SCRIPT)
-    load = "source /usr/share/bash-completion/bash_completion; _completion_loader einlassctl || true\n"
-    (root / "opt/complete").write_text(load + COMPLETION)
-
-    def inside(command):
-        done = subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "bash", "-c",
-                               f"mount -t proc proc {root}/proc && mount --bind /dev {root}/dev && chroot {root} {command}"],
-                              capture_output=True, text=True, timeout=300,
-                              stdin=subprocess.DEVNULL, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    inside("sh -c 'apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q /tmp/*.deb && useradd -m ada'")
-    inside("su ada -c 'bash /opt/try'")
-    inside("su ada -c 'bash /opt/complete'")
-    inside("sh -c 'DEBIAN_FRONTEND=noninteractive apt-get purge -y -q einlass && rm /tmp/*.deb'")
-    left = subprocess.run(["find", root, "-xdev", "-name", "*einlass*", "-not", "-path", f"{root}/proc/*"],
-                          capture_output=True, text=True).stdout
-    assert sorted(line.removeprefix(str(root)) for line in left.split()) == [
-        "/home/ada/.config/einlass", "/home/ada/.local/share/einlass", "/home/ada/.local/state/einlass"]
