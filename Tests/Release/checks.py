@@ -1,4 +1,4 @@
-"""What a release promises, as lists of faults."""
+"""The promises of a release, as lists of faults."""
 import base64
 import csv
 import hashlib

@@ -113,7 +113,7 @@ def test_the_archive_works_in_any_folder(release, tmp_path):
 
 @needs("mmdebstrap", "curl", "git", "man")
 def test_the_oldest_libcurl_is_enough(release, tmp_path):
-    """That of Debian 11, whose glibc is too old for the programs."""
+    """That of Debian 11. Its glibc is too old for the programs."""
     if subprocess.run(["mmdebstrap", "--quiet", "--variant=extract", "--include=libcurl4", "bullseye", tmp_path / "old"],
                       capture_output=True).returncode:
         pytest.skip("skipped: the packages of Debian 11 cannot be had")

@@ -1,4 +1,4 @@
-"""The files of a release: what is in them, and the first steps of a person with each.
+"""The contents of the files of a release, and the first steps of a person with the wheel.
 
     python -m pytest Tests/Release                        # the wheel of the programs of this run, in one environment
     EINLASS_RELEASE=DIR python -m pytest Tests/Release    # every file, of the programs in DIR, and fresh Debian roots
@@ -52,11 +52,11 @@ def test_the_wheel_is_installed_tried_and_removed(wheel, tmp_path):
     assert left == {tmp_path / "home" / name for name in (".config", ".local/share", ".local/state")}
 
 
-# Controls: each check fails for what it is for
+# Controls: each check finds its fault
 
 
 def rewritten(wheel, target, change):
-    """A copy of the wheel, whose members `change` has seen."""
+    """A copy of the wheel with the members that `change` returns."""
     with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(target, "w") as new:
         for member in old.infolist():
             content = change(member.filename, old.read(member))
