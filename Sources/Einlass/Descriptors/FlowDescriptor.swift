@@ -78,7 +78,8 @@ indirect enum FlowDescriptor: Sendable, Equatable {
   ///
   ///     {"kind": "deviceCode",
   ///      "deviceAuthorization": {"method": "POST", "url": "https://example.com/device"},
-  ///      "device": {"code": "/code", "page": "/activate_link", "wholePage": "/authorize_link"},
+  ///      "device": {"code": "/code", "userCode": "/word", "page": "/activate_link",
+  ///                 "wholePage": "/authorize_link", "expiresIn": "/life", "interval": "/pause"},
   ///      "question": {"method": "POST", "url": "https://example.com/status",
   ///                   "form": {"code": "{deviceCode}"}},
   ///      "token": …}
@@ -89,18 +90,9 @@ indirect enum FlowDescriptor: Sendable, Equatable {
   /// its own client authentication (`bearer`, `basic`, `{clientSecret}`) gets no other.
   struct DeviceCode: Sendable, Equatable {
     @Indirect var deviceAuthorization: RequestTemplate
-    var answer: Answer
+    @Indirect var answer: Answer
     @Indirect var question: RequestTemplate?
     var tokens: TokenEndpoint
-
-    /// JSON pointers into the answer to `deviceAuthorization`. Of several, the first with a value
-    /// counts.
-    struct Answer: Sendable, Equatable {
-      var code = ["/device_code"]
-      // Some servers still use the name of an early draft.
-      var page = ["/verification_uri", "/verification_url"]
-      var wholePage = ["/verification_uri_complete"]
-    }
   }
 
   /// The three steps of OAuth 1.0a. RFC 5849 section 2.
@@ -326,7 +318,8 @@ extension FlowDescriptor.AuthorizationCode {
         "kind", "authorize", "redirect", "proofKey", "promisesIssuer", "responseMode", "pushed",
         "requiresPushed",
       ] + TokenEndpoint.members)
-    authorize = try RequestTemplate("authorize", in: reader, allowing: [.clientID])
+    authorize = try RequestTemplate(
+      "authorize", in: reader, allowing: [.clientID], renaming: RequestTemplate.pageNames)
     redirect = try RedirectDescriptor("redirect", in: reader)
     proofKey = try reader.proofKey("proofKey")
     promisesIssuer = try reader.bool("promisesIssuer", default: false)
@@ -358,13 +351,7 @@ extension FlowDescriptor.DeviceCode {
         name, posting: reader, allowing: [.clientID, .clientSecret, .deviceCode, .userCode])
     }
     tokens = try TokenEndpoint(in: reader)
-    answer = Answer()
-    guard reader.has("device") else { return }
-    let device = try reader.object("device", members: ["code", "page", "wholePage"])
-    answer.code = try device.optional("code", device.pointer).map { [$0] } ?? answer.code
-    answer.page = try device.optional("page", device.pointer).map { [$0] } ?? answer.page
-    answer.wholePage =
-      try device.optional("wholePage", device.pointer).map { [$0] } ?? answer.wholePage
+    answer = try Answer("device", in: reader)
   }
 }
 

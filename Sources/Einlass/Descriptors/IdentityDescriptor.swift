@@ -8,7 +8,8 @@ internal import EinlassJSON
 ///                  "username": "/login", "email": "/email", "emailVerified": "/verified",
 ///                  "emails": …, "avatar": {"pointer": "/picture"}, "required": ["id", "name"]}
 ///
-/// Without `request` the id_token has the members. Without one of `required` the sign-in fails; `id`
+/// Without `request` the id_token has the members, or with `"source": "tokenAnswer"` the answer with
+/// the token. Without one of `required` the sign-in fails; `id`
 /// is always required. State `emailVerified` only for a provider whose word about addresses you
 /// believe. `avatar` has `pointer`, with `replace` and `with` or a `suffix` for another size, or a
 /// `template` with `{id}` and, beside `pointer`, `{picture}`.
@@ -27,8 +28,14 @@ struct IdentityDescriptor: Sendable, Equatable {
     case template(Template, pointer: String?)
   }
 
-  /// `nil` if the id_token is the source.
+  private enum Source: String, CaseIterable {
+    case tokenAnswer
+  }
+
+  /// `nil` if the id_token or the answer with the token is the source.
   @Indirect var request: RequestTemplate?
+  /// Whether the answer with the token is the source.
+  var isInTokenAnswer: Bool
   /// JSON pointers to texts; `avatar` has its own.
   var pointers: [Member: String]
   /// Whether the id is a whole number in the answer.
@@ -45,15 +52,24 @@ struct IdentityDescriptor: Sendable, Equatable {
   var required: [Member]
 
   /// Whether the id equals `sub` of the issuer's id_tokens.
-  var isSubject: Bool { pointers[.id] == "/sub" && idPrefix == nil && !hasNumericID }
+  var isSubject: Bool {
+    pointers[.id] == "/sub" && idPrefix == nil && !hasNumericID && !isInTokenAnswer
+  }
 
   init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
     let reader = try reader.object(
       name,
-      members: ["request", "emailVerified", "emails"] + Member.allCases.map(\.rawValue)
+      members: ["request", "source", "emailVerified", "emails"] + Member.allCases.map(\.rawValue)
         + ["numericId", "idPrefix", "required"])
     request = try reader.optional("request") { name throws(DescriptorReader.Fault) in
       try RequestTemplate(name, in: reader, allowing: [.token, .clientID, .subject])
+    }
+    isInTokenAnswer =
+      try reader.optional("source") { name throws(DescriptorReader.Fault) in
+        try reader.word(name, Source.self)
+      } != nil
+    guard !isInTokenAnswer || !(reader.has("request") || reader.has("emails")) else {
+      throw reader.fault("source", "The answer with the token needs no request and no emails.")
     }
     hasNumericID = try reader.bool("numericId", default: false)
     idPrefix = try reader.optional("idPrefix", reader.string)
@@ -74,6 +90,13 @@ struct IdentityDescriptor: Sendable, Equatable {
     }
     for member in required where pointers[member] == nil && (member != .avatar || avatar == nil) {
       throw reader.fault(member.rawValue, "This member is missing, although required names it.")
+    }
+  }
+
+  /// Whether every flow brings an answer or an id_token that can be the source.
+  func isInAnswers(of flows: [FlowDescriptor]) -> Bool {
+    flows.allSatisfy { flow in
+      flow.tokens.map { isInTokenAnswer || $0.verifiesIDTokens } ?? false
     }
   }
 

@@ -182,10 +182,7 @@ public final class Provider: Sendable {
     else {
       throw reader.fault("identity", "The member request is missing. A flow or verify needs it.")
     }
-    guard
-      identity == nil || identity?.request != nil
-        || flows.allSatisfy({ $0.tokens?.verifiesIDTokens == true })
-    else {
+    guard identity.map({ $0.request != nil || $0.isInAnswers(of: flows) }) ?? true else {
       throw reader.fault(
         "identity",
         "The member request is missing. It is needed, because a flow has no keySet for id_tokens.")

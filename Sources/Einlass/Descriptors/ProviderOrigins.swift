@@ -37,7 +37,7 @@ extension Provider {
   /// and keys, and the place of the id.
   var identityDigest: String {
     let places = flows.compactMap { specialized(for: $0).identity }.map {
-      "id \($0.pointers[.id] ?? "") \($0.idPrefix ?? "")"
+      "id \($0.pointers[.id] ?? "") \($0.idPrefix ?? "")\($0.isInTokenAnswer ? " token" : "")"
     }
     let text = Set(places + identityAddresses.map(\.text)).sorted().joined(separator: "\n")
     return Base64URL.encode(Digest.sha256(Array(text.utf8)))

@@ -56,18 +56,24 @@ struct Template: Sendable, Equatable {
 
   func mentions(_ placeholder: Placeholder) -> Bool { parts.contains(.place(placeholder)) }
 
-  /// Reads a text; `nil` for a single brace or a placeholder that is not allowed.
+  /// Reads a text; `nil` for a single brace or a placeholder that is not allowed. A doubled brace
+  /// stands for itself.
   init?(_ text: String, allowing allowed: Set<Placeholder>) {
     var rest = text[...]
-    while let open = rest.firstIndex(of: "{") {
-      guard let close = rest[open...].firstIndex(of: "}"),
-        let place = Placeholder(rawValue: String(rest[rest.index(after: open)..<close])),
-        allowed.contains(place)
+    while let brace = rest.firstIndex(where: { $0 == "{" || $0 == "}" }) {
+      parts.append(.literal(String(rest[..<brace])))
+      rest = rest[brace...]
+      if rest.hasPrefix("{{") || rest.hasPrefix("}}") {
+        parts.append(.literal(String(rest.removeFirst())))
+        rest.removeFirst()
+        continue
+      }
+      guard rest.removeFirst() == "{", let close = rest.firstIndex(of: "}"),
+        let place = Placeholder(rawValue: String(rest[..<close])), allowed.contains(place)
       else { return nil }
-      parts += [.literal(String(rest[..<open])), .place(place)]
+      parts.append(.place(place))
       rest = rest[rest.index(after: close)...]
     }
-    guard !rest.contains("}") else { return nil }
     parts.append(.literal(String(rest)))
   }
 
@@ -91,6 +97,19 @@ struct Template: Sendable, Equatable {
 ///     {"method": "POST", "url": "https://example.com", "path": "/{id}", "query": {"a": "b"},
 ///      "form": {"id": "{clientId}"}, "headers": {"X-Version": "3"},
 ///      "basic": "{clientId}:{clientSecret}"}
+///
+/// `json` in the place of `form` is an object of texts, or null. A brace is written twice, such as
+/// around the fields of GraphQL:
+///
+///     {"method": "POST", "url": "https://api.example.com/graphql", "bearer": "{token}",
+///      "json": {"query": "{{ viewer {{ id name }} }}"}}
+///
+/// `names` has a provider's names for parameters of the standard in `authorize`, `token`,
+/// `refresh.request`, `deviceAuthorization` and `question`. With `json` these parameters are sent as
+/// JSON, and with GET, which only `token` and `refresh.request` may have, in the query:
+///
+///     "token": {"method": "POST", "url": "https://example.com/token", "json": {},
+///               "names": {"client_id": "clientId", "client_secret": "clientSecret"}}
 struct RequestTemplate: Sendable, Equatable {
   /// A field with placeholders in its value.
   struct Field: Sendable, Equatable {
@@ -114,13 +133,19 @@ struct RequestTemplate: Sendable, Equatable {
   var bearer: Template?
   /// Name and password of `Authorization: Basic`, separated by a colon.
   var basic: Template?
+  /// The provider's names for parameters of the standard, in the place of values.
+  var names: [Parameter]
 
-  init(_ name: String, in reader: DescriptorReader, allowing allowed: Set<Template.Placeholder>)
-    throws(DescriptorReader.Fault)
-  {
+  /// - Parameter renaming: The parameters of the standard that `names` may have.
+  init(
+    _ name: String, in reader: DescriptorReader, allowing allowed: Set<Template.Placeholder>,
+    renaming: [String] = []
+  ) throws(DescriptorReader.Fault) {
     let reader = try reader.object(
       name,
-      members: ["method", "url", "path", "query", "form", "json", "headers", "bearer", "basic"])
+      members: ["method", "url", "path", "query", "form", "json", "headers", "bearer", "basic"]
+        + (renaming.isEmpty ? [] : ["names"]))
+    names = try Self.names("names", in: reader, renaming)
     method = try reader.word("method", HTTPRequest.Method.self)
     address = try reader.address("url")
     guard address.query == nil else {

@@ -4,12 +4,12 @@ internal import EinlassJSON
 ///
 ///     "token": {"method": "POST", "url": "https://example.com/token"},
 ///     "refresh": {"request": {"method": "POST", "url": "https://example.com/token"},
-///                 "marginSeconds": 600, "checkSeconds": 300},
+///                 "tokenAnswer": …, "marginSeconds": 600, "checkSeconds": 300},
 ///     "dpop": true, "clientAuthentication": ["client_secret_basic", "private_key_jwt"],
 ///     "assertion": …, "scopes": ["openid", "email"],
 ///     "issuer": "https://example.com", "keySet": "https://example.com/jwks",
 ///     "algorithms": ["RS256"],
-///     "answer": "form", "subject": "/uid", "identity": …, "revoke": …,
+///     "answer": "form", "tokenAnswer": …, "subject": "/uid", "identity": …, "revoke": …,
 ///     "revocation": …, "revocationAuthentication": "client_secret_post",
 ///     "resourceParameter": "omit", "announcesS256": false, "mutualTLS": …,
 ///     "endSession": "https://example.com/logout"
@@ -32,6 +32,8 @@ struct TokenEndpoint: Sendable, Equatable {
     var marginSeconds: Int64
     /// The pause after a renewal before the next attempt.
     var checkSeconds: Int64
+    /// The places in its answer; `nil` for those of every answer.
+    @Indirect var answer: TokenAnswer?
 
     /// Uses this request at the usual times.
     init(of request: RequestTemplate, marginSeconds: Int64 = 60, checkSeconds: Int64 = 60) {
@@ -47,15 +49,10 @@ struct TokenEndpoint: Sendable, Equatable {
 
   static let members = [
     "token", "refresh", "clientAuthentication", "scopes", "issuer", "keySet", "algorithms",
-    "answer", "subject", "identity", "revoke", "assertion",
+    "answer", "tokenAnswer", "subject", "identity", "revoke", "assertion",
     "dpop", "revocation", "revocationAuthentication", "forResources", "endSession",
     "resourceParameter", "announcesS256", "mutualTLS",
   ]
-
-  /// The format of answers with tokens.
-  enum AnswerFormat: String, CaseIterable {
-    case json, form
-  }
 
   private enum ResourceParameter: String, CaseIterable {
     case omit
@@ -87,9 +84,7 @@ struct TokenEndpoint: Sendable, Equatable {
   /// signs them. RFC 7517.
   @Indirect var keySet: WebAddress?
   var algorithms: Set<TokenAlgorithm>
-  var answerFormat: AnswerFormat
-  /// A JSON pointer to the person in the answer, for identity requests that need them.
-  var subject: String?
+  @Indirect var answer: TokenAnswer
   /// The flow's own identity and revocation; `nil` for the provider's.
   @Indirect var identity: IdentityDescriptor?
   @Indirect var revocation: RequestTemplate?
@@ -106,7 +101,7 @@ struct TokenEndpoint: Sendable, Equatable {
 
   /// Reads the words of a flow.
   init(in reader: DescriptorReader) throws(DescriptorReader.Fault) {
-    request = try RequestTemplate("token", posting: reader)
+    request = try RequestTemplate("token", posting: reader, orGetting: true)
     clientAuthentication = try reader.authentications("clientAuthentication") ?? [.basic]
     assertion = try ClientAssertion("assertion", in: reader)
     isBound = try reader.bool("dpop", default: false)
@@ -123,11 +118,7 @@ struct TokenEndpoint: Sendable, Equatable {
       try reader.optional("algorithms") { name throws(DescriptorReader.Fault) in
         Set(try reader.words(name, TokenAlgorithm.self))
       } ?? TokenAlgorithm.usual
-    answerFormat =
-      try reader.optional("answer") { name throws(DescriptorReader.Fault) in
-        try reader.word(name, AnswerFormat.self)
-      } ?? .json
-    subject = try reader.optional("subject", reader.pointer)
+    answer = try TokenAnswer("tokenAnswer", in: reader)
     identity = try reader.optional("identity") { name throws(DescriptorReader.Fault) in
       try IdentityDescriptor(name, in: reader)
     }
@@ -147,12 +138,17 @@ struct TokenEndpoint: Sendable, Equatable {
     }
     guard reader.has("refresh") else { return }
     let reader = try reader.object(
-      "refresh", members: ["request", "marginSeconds", "checkSeconds"])
-    refresh = Refresh(
+      "refresh", members: ["request", "tokenAnswer", "marginSeconds", "checkSeconds"])
+    var refresh = Refresh(
       of: reader.has("request")
-        ? try RequestTemplate("request", posting: reader, allowing: [.clientID, .token]) : request,
+        ? try RequestTemplate(
+          "request", posting: reader, orGetting: true, allowing: [.clientID, .token]) : request,
       marginSeconds: try reader.seconds("marginSeconds", default: 60),
       checkSeconds: try reader.seconds("checkSeconds", default: 60))
+    if reader.has("tokenAnswer") {
+      refresh.answer = try TokenAnswer("tokenAnswer", in: reader, like: answer)
+    }
+    self.refresh = refresh
   }
 
   /// Whether id_tokens are signed with the client's secret, which excludes the issuer's own keys.
@@ -216,7 +212,7 @@ struct TokenEndpoint: Sendable, Equatable {
 extension TokenEndpoint {
   /// Returns an answer as a JSON object; `nil` if it is none.
   func object(_ answer: Exchange.Answer) -> JSONValue? {
-    switch answerFormat {
+    switch self.answer.format {
     case .json: answer.object
     case .form:
       FormEncoding.decode(answer.body, plus: .space).flatMap { fields in
@@ -228,14 +224,17 @@ extension TokenEndpoint {
 }
 
 extension RequestTemplate {
-  /// Reads a POST to a token endpoint.
+  /// Reads a POST to a token endpoint, or a GET for a provider that takes nothing else.
   init(
-    _ name: String, posting reader: DescriptorReader,
+    _ name: String, posting reader: DescriptorReader, orGetting: Bool = false,
     allowing allowed: Set<Template.Placeholder> = [.clientID]
   ) throws(DescriptorReader.Fault) {
-    try self.init(name, in: reader, allowing: allowed)
-    guard method == .post else {
-      throw reader.fault(name, "Expected POST, because of RFC 6749 section 3.2.")
+    try self.init(name, in: reader, allowing: allowed, renaming: Self.tokenNames)
+    guard method == .post || (orGetting && method == .get) else {
+      throw reader.fault(
+        name,
+        orGetting
+          ? "Expected POST or GET." : "Expected POST, because of RFC 6749 section 3.2.")
     }
   }
 }

@@ -358,8 +358,13 @@ extension Problem {
 extension Exchange.Answer {
   /// Returns the reason why the answer holds no usable token, as the end of a sentence.
   ///
-  /// - Parameter object: The answer as the token endpoint's format has it.
-  func fault(in object: JSONValue?, isBound: Bool) -> String {
-    object == nil ? fault ?? "is invalid" : TokenResponse.fault(in: object, isBound: isBound)
+  /// - Parameters:
+  ///   - object: The answer as the token endpoint's format has it.
+  ///   - places: The places in it; `nil` for those of the standard.
+  func fault(in object: JSONValue?, isBound: Bool, at places: TokenAnswer? = nil) -> String {
+    guard let object else { return fault ?? "is invalid" }
+    return TokenResponse.fault(
+      in: places?.standard(object) ?? object, isBound: isBound,
+      at: places?.tokenPlace ?? "access_token")
   }
 }

@@ -23,8 +23,8 @@ extension Exchange {
     values[.deviceCode] = device.map { revealedText($0.deviceCode) }
     values[.userCode] = device?.userCode
     values[.permissions] = scope
-    let (bare, added) = template.filled(values)
-    let form = grant + added
+    let bare = template.filled(values).request
+    let form = grant + template.fields(values)
     var proofs: [ClientProof?] = [nil]
     if !template.saysWhoAsks {
       proofs = ClientProof.all(
@@ -42,7 +42,7 @@ extension Exchange {
           var request = bare
           request.identity = identity
           if let identity { try provider.requireUsable(identity, now: effects.now()) }
-          try prove(registration, by: proof, form, at: template.address, of: endpoint, &request)
+          try prove(registration, by: proof, form, at: template, of: endpoint, &request)
           return request
         }
         if let audience = proof?.audience {
@@ -58,11 +58,12 @@ extension Exchange {
     }
   }
 
-  /// Completes a request with its form and the proof of the client.
+  /// Completes a request with its parameters and the proof of the client.
   private func prove(
     _ registration: ClientRegistration, by proof: ClientProof?, _ fields: [Parameter],
-    at address: WebAddress, of endpoint: TokenEndpoint, _ request: inout HTTPRequest
+    at template: RequestTemplate, of endpoint: TokenEndpoint, _ request: inout HTTPRequest
   ) throws(Problem) {
+    let address = template.address
     var form = fields
     if let proof {
       try proof.way.prove(registration, form: &form, headers: &request.headers) {
@@ -74,7 +75,7 @@ extension Exchange {
     }
     // Without it some providers answer in another format.
     request.headers.append(.init("Accept", "application/json"))
-    request.body = Array(FormEncoding.encode(form).utf8)
+    template.put(form, into: &request)
   }
 }
 

@@ -43,13 +43,20 @@ extension SignIn {
       ? nil : try await exchange.idToken(of: token, at: endpoint, for: registration) { _ in }
     if idToken == nil {
       token.idToken = nil
-      guard flow.provider.identity?.request != nil, request.resource == nil else {
+      let identity = flow.provider.identity
+      guard identity?.request != nil || identity?.isInTokenAnswer == true,
+        request.resource == nil
+      else {
         return (token, (nil, nil))
       }
     }
     do throws(FlowFailure) {
-      let subject = endpoint.subject.flatMap { traded.answer?.at(pointer: $0)?.string }
-      return (token, try await flow.identity(token, idToken, subject: subject, exchange))
+      let subject = endpoint.answer.subject.flatMap { traded.answer?.at(pointer: $0)?.string }
+      return (
+        token,
+        try await flow.identity(
+          token, idToken, answer: traded.answer, subject: subject, exchange)
+      )
     } catch {
       // Without the scope `openid` the identity request is refused, although the token is good.
       guard error.refusesCredential, idToken == nil, error.health == nil else { throw error }
@@ -116,8 +123,10 @@ extension Exchange {
     let types = [AssertionGrant.TokenType.accessToken, AssertionGrant.TokenType.jwt]
     guard issued.map({ type in types.contains { sameBytes($0, type) } }) ?? true,
       let token = TokenResponse.credential(
-        in: object, scopes: scopes, now: effects.now(), proof: proof)
-    else { throw unusable(step, answer.fault(in: object, isBound: proof != nil)) }
+        in: endpoint.answer.standard(object), scopes: scopes, now: effects.now(), proof: proof)
+    else {
+      throw unusable(step, answer.fault(in: object, isBound: proof != nil, at: endpoint.answer))
+    }
     for secret in [token.accessToken, token.refreshToken, token.idToken].compactMap(\.self) {
       hide(secret)
     }

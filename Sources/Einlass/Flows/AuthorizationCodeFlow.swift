@@ -31,7 +31,8 @@ func authorizationCode(
     codeChallengeMethod: proof?.method ?? .s256,
     responseMode: descriptor.responseMode?.rawValue, nonce: nonce,
     resource: descriptor.tokens.parameters(for: flow.request.resource).first?.value,
-    customParameters: flow.pageParameters)
+    customParameters: flow.pageParameters, page: descriptor.authorize)
+  try flow.requireFree(descriptor.authorize)
   if let pushed = descriptor.pushed {
     flow.asker.report(.requesting)
     do throws(FlowFailure) {

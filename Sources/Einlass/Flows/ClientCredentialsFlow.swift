@@ -41,11 +41,12 @@ extension Exchange {
       [Parameter("grant_type", "client_credentials")]
         + (scope.isEmpty ? [] : [Parameter("scope", scope)])
         + endpoint.parameters(for: resource), by: registration, at: step)
+    let object = endpoint.object(answer)
     guard
       var token = TokenResponse.credential(
-        in: endpoint.object(answer), scopes: scopes, now: effects.now(), proof: proof)
+        in: endpoint.answer.standard(object), scopes: scopes, now: effects.now(), proof: proof)
     else {
-      throw unusable(step, answer.fault(in: endpoint.object(answer), isBound: proof != nil))
+      throw unusable(step, answer.fault(in: object, isBound: proof != nil, at: endpoint.answer))
     }
     hide(token.accessToken)
     try requireAudience(of: token, resource, at: endpoint)

@@ -7,6 +7,7 @@ func deviceCode(
   _ descriptor: FlowDescriptor.DeviceCode, _ flow: InteractiveFlow
 ) async throws(FlowFailure) -> AccountStore.Added {
   let tokens = descriptor.tokens
+  try flow.requireFree(descriptor.deviceAuthorization)
   flow.asker.report(.requesting)
   var exchange = flow.exchange(hiding: [])
   let scope = flow.scopes(tokens).joined(separator: flow.provider.permissions.separator)
@@ -160,20 +161,23 @@ struct DeviceAuthorization {
     func page(_ pointers: [String]) -> WebAddress? {
       text(pointers).flatMap { try? WebAddress.parse($0) }
     }
+    func seconds(_ pointers: [String], atLeast least: Double = 1) -> Int64? {
+      pointers.lazy.compactMap { answer?.at(pointer: $0) }.first
+        .flatMap { TokenResponse.seconds($0, atLeast: least) }
+    }
     guard let code = text(descriptor.code), TokenResponse.isCode(code),
-      let userCode = answer?["user_code"]?.string, isIdentifier(userCode),
+      let userCode = text(descriptor.userCode), isIdentifier(userCode),
       let page = page(descriptor.page), endpoint.mayName(page),
-      let seconds = answer?["expires_in"].flatMap({ TokenResponse.seconds($0) })
+      let lifetime = seconds(descriptor.expiresIn)
     else { return nil }
     deviceCode = Secret(code)
     self.userCode = userCode
     self.page = page
     let whole = text(descriptor.wholePage).flatMap { try? WebAddress.parse($0) }
     wholePage = whole?.origin == page.origin ? whole : nil
-    lifetimeSeconds = min(seconds, Self.limitSeconds)
+    lifetimeSeconds = min(lifetime, Self.limitSeconds)
     expiresAt = now + lifetimeSeconds
-    let interval = answer?["interval"].flatMap { TokenResponse.seconds($0, atLeast: 0) }
-    intervalSeconds = min(max(interval ?? 5, 1), 300)
+    intervalSeconds = min(max(seconds(descriptor.interval, atLeast: 0) ?? 5, 1), 300)
   }
 
   /// Returns the reason why an answer is unusable, as the end of a sentence; `nil` if it has every
@@ -185,9 +189,10 @@ struct DeviceAuthorization {
       !pointers.contains { answer?.at(pointer: $0)?.string != nil }
     }
     if lacks(descriptor.code) { return "lacks device_code" }
-    if lacks(["/user_code"]) { return "lacks user_code" }
+    if lacks(descriptor.userCode) { return "lacks user_code" }
     if lacks(descriptor.page) { return "lacks verification_uri" }
-    guard let lifetime = answer?["expires_in"] else { return "lacks expires_in" }
+    let lifetimes = descriptor.expiresIn.compactMap { answer?.at(pointer: $0) }
+    guard let lifetime = lifetimes.first else { return "lacks expires_in" }
     guard TokenResponse.seconds(lifetime) == nil else { return nil }
     return "is invalid: expires_in is \(lifetime.int64.map { "\($0)" } ?? "no number of seconds")"
   }

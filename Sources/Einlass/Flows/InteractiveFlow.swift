@@ -63,9 +63,11 @@ struct InteractiveFlow {
   ) async throws(FlowFailure) -> AccountStore.Added {
     let object = endpoint.object(answer)
     let token = TokenResponse.credential(
-      in: object, scopes: scopes(endpoint), now: effects.now(), proof: proof)
+      in: endpoint.answer.standard(object), scopes: scopes(endpoint), now: effects.now(),
+      proof: proof)
     guard var token else {
-      throw exchange.unusable(.token, answer.fault(in: object, isBound: proof != nil))
+      throw exchange.unusable(
+        .token, answer.fault(in: object, isBound: proof != nil, at: endpoint.answer))
     }
     for secret in [token.accessToken, token.refreshToken, token.idToken].compactMap(\.self) {
       exchange.hide(secret)
@@ -75,8 +77,8 @@ struct InteractiveFlow {
     let idToken = try await idToken(of: token, at: endpoint, nonce: nonce, exchange)
     if idToken == nil { token.idToken = nil }
     let (identity, problem) = try await identity(
-      token, idToken, subject: endpoint.subject.flatMap { object?.at(pointer: $0)?.string },
-      exchange)
+      token, idToken, answer: object,
+      subject: endpoint.answer.subject.flatMap { object?.at(pointer: $0)?.string }, exchange)
     asker.report(.saving)
     do {
       var added = try await save(flow, .oauth2(token), identity, asker)
@@ -98,18 +100,27 @@ struct InteractiveFlow {
   }
 
   /// Returns the token's owner, from the provider's identity request if it has one, otherwise from
-  /// the id_token. Throws if the two name different subjects.
+  /// the id_token or the token's own answer. Throws if the two name different subjects.
   ///
   /// An identity request that fails without a word about the person or the token does not end the
   /// sign-in if the id_token names the person. The failure is the second value then.
   func identity(
-    _ token: OAuth2Credential, _ idToken: IDToken?, subject: String?, _ exchange: Exchange
+    _ token: OAuth2Credential, _ idToken: IDToken?, answer: JSONValue?, subject: String?,
+    _ exchange: Exchange
   ) async throws(FlowFailure) -> (Identity?, Problem?) {
     guard let endpoint = provider.identity else { return (nil, nil) }
+    if endpoint.isInTokenAnswer, request.resource == nil {
+      var identity = try exchange.identity(in: answer)
+      // The answer has tokens, also of others than this person.
+      identity.profile = nil
+      return (identity, nil)
+    }
     // A resource's token must not be sent anywhere else, not even to the provider's identity
     // request.
     if request.resource != nil {
-      guard let idToken, endpoint.pointers[.id] == "/sub" else { return (nil, nil) }
+      guard let idToken, endpoint.pointers[.id] == "/sub", !endpoint.isInTokenAnswer else {
+        return (nil, nil)
+      }
       return (try exchange.identity(in: .object(idToken.claims)), nil)
     }
     guard endpoint.request != nil else {

@@ -18,6 +18,8 @@ struct AuthorizationRequest {
   /// The `request_uri` of a pushed request. It replaces every parameter except the client id. RFC
   /// 9126 section 4.
   var reference: String?
+  /// The provider's page, for its names of parameters.
+  @Indirect var page: RequestTemplate? = nil
 
   /// The parameters in a fixed order, without those that have no value.
   var parameters: [Parameter] {
@@ -34,9 +36,10 @@ struct AuthorizationRequest {
 
   /// The address for the browser.
   var address: WebAddress {
-    endpoint.asking(
+    let parameters =
       reference.map { [Parameter("client_id", clientID), Parameter("request_uri", $0)] }
-        ?? parameters)
+      ?? parameters
+    return endpoint.asking(page?.named(parameters) ?? parameters)
   }
 
   /// Names that belong to the flow, of OAuth 1.0a and 2.0: a front end must not set them.

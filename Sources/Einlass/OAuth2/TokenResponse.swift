@@ -25,10 +25,13 @@ enum TokenResponse {
       proofKey: proof?.key.pkcs8)
   }
 
-  /// Returns the reason why an answer is unusable, as the end of a sentence.
-  static func fault(in answer: JSONValue?, isBound: Bool) -> String {
-    guard let token = answer?["access_token"]?.string else { return "lacks access_token" }
-    guard isToken(token) else { return "is invalid: access_token cannot be sent" }
+  /// Returns the reason why an answer is unusable, as the end of a sentence. `place`: that of the
+  /// access token.
+  static func fault(
+    in answer: JSONValue?, isBound: Bool, at place: String = "access_token"
+  ) -> String {
+    guard let token = answer?["access_token"]?.string else { return "lacks \(place)" }
+    guard isToken(token) else { return "is invalid: \(place) cannot be sent" }
     guard let answer, !isType(of: answer, bound: isBound) else { return "is invalid" }
     let type = (answer["token_type"]?.present).map {
       $0.string.flatMap(shownName) ?? "no known one"

@@ -212,12 +212,13 @@ extension StoredCredentialFlow {
     }
     let answer = try await exchange.ask(
       descriptor, refresh.request, grant, by: registration, token: former.accessToken, at: .renew)
+    let (object, places) = (descriptor.object(answer), refresh.answer ?? descriptor.answer)
     let token = TokenResponse.credential(
-      in: descriptor.object(answer), scopes: former.scopes, now: effects.now(),
+      in: places.standard(object), scopes: former.scopes, now: effects.now(),
       proof: exchange.proof)
     guard var token else {
       throw exchange.unusable(
-        .renew, answer.fault(in: descriptor.object(answer), isBound: exchange.proof != nil))
+        .renew, answer.fault(in: object, isBound: exchange.proof != nil, at: places))
     }
     for secret in [token.accessToken, token.refreshToken, token.idToken].compactMap(\.self) {
       exchange.hide(secret)
