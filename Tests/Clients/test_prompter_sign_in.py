@@ -116,7 +116,7 @@ def test_a_sign_in_by_code(desktop, home, enter_code):
     assert desktop.windows() == {}
 
 
-@pytest.mark.parametrize("provider, field", [("gitlab", "The address in the browser"), ("twitter", "Number")])
+@pytest.mark.parametrize("provider, field", [("gitlab", "The address in the browser"), ("twitter", "Code")])
 def test_a_browser_on_another_machine(desktop, home, provider, field):
     """The address or the number of its last page is entered, after a wrong one."""
     home.change({"gitlab": {"behaviour": {"consent": "page"}}})
@@ -130,7 +130,7 @@ def test_a_browser_on_another_machine(desktop, home, provider, field):
     wrong = right.replace("state=", "state=x") if provider == "gitlab" else "1234567"
     for text in (wrong, right):
         # The question for a number comes again without the page.
-        title = "Enter the number that the page of “Twitter” shows." if text == right and provider == "twitter" else PAGE
+        title = "Enter the code that the page of “Twitter” shows." if text == right and provider == "twitter" else PAGE
         window = desktop.window(title, lambda window: focused(window) and find(window, "text", field) and (
             text == wrong or "That does not fit." in words(window)))
         check_names(window)

@@ -312,7 +312,7 @@ def both(desktop, einlass):
     started = {"flows": ["f_1"], "startedBy": ["git"]}
     page, window = show(desktop, einlass, {**PAGE, **started})
     verifier = einlass.open(**VERIFIER, **started)
-    return page, verifier, desktop.window(window["name"], lambda window: find(window, "text", "Number"))
+    return page, verifier, desktop.window(window["name"], lambda window: find(window, "text", "Code"))
 
 
 def test_the_address_of_the_last_page_is_pasted_below_the_page(desktop, einlass):
@@ -323,7 +323,7 @@ def test_the_address_of_the_last_page_is_pasted_below_the_page(desktop, einlass)
     assert len(desktop.look("windows")) == 1
     assert names(window).count("Started by git.") == names(window).count("Cancel") == 1
     assert words(window).count(PAGE["show"]["text"][0]) == 1 and VERIFIER["show"]["text"][-1] in names(window)
-    desktop.reach(title, "Number")
+    desktop.reach(title, "Code")
     desktop.type(title, "http://127.0.0.1:8912/?code=a")
     desktop.reach(title, "Continue")
     desktop.press(title, "space")

@@ -149,7 +149,7 @@ def test_three_wrong_entries_are_named_in_the_error(sign_in):
             terminal.wait_for("Number:")
             terminal.type(entry + "\r")
         assert terminal.end() == 1 and "does not accept the entered PIN. (providerFailure, 1008)" in terminal.shown
-        assert "next: Sign in again, and enter the PIN that the page shows then." in terminal.shown
+        assert "next: Sign in again, and enter the code that the page shows then." in terminal.shown
         assert "registration" not in terminal.shown
     with sign_in("gitlab") as terminal:
         for _ in range(3):

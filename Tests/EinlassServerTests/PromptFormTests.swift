@@ -152,7 +152,7 @@ import Testing
         flowKind: .authorizationCode, startedAt: 0, expiresAt: 1, request: nil)
       return PromptForm(.enterVerifier(.pin), of: flow).json(in: .english)["title"]?.string
     }
-    func sentence(_ name: String) -> String { "Enter the number that the page of “\(name)” shows." }
+    func sentence(_ name: String) -> String { "Enter the code that the page of “\(name)” shows." }
     let (fits, long) = (String(repeating: "ä", count: 64), String(repeating: "ä", count: 65))
     #expect(title(fits) == sentence(fits))
     #expect(title(long) == sentence(String(repeating: "ä", count: 63) + "…"))

@@ -42,7 +42,7 @@ indirect enum FlowDescriptor: Sendable, Equatable {
   ///      "authorize": {"method": "GET", "url": "https://example.com/authorize",
   ///                    "query": {"mobile": "1"}},
   ///      "redirect": {"ports": [8400]}, "proofKey": "plain", "promisesIssuer": true,
-  ///      "responseMode": "form_post",
+  ///      "responseMode": "form_post", "handedOn": ["realmId"], "pasted": "code#state",
   ///      "pushed": {"method": "POST", "url": "https://example.com/par"}, "requiresPushed": false,
   ///      "token": …}
   ///
@@ -53,7 +53,10 @@ indirect enum FlowDescriptor: Sendable, Equatable {
   /// a reference to them (RFC 9126). `proofKey` is the method of PKCE (RFC 7636), `S256` without the
   /// word. `false` sends no proof key, to a provider that refuses one; then `registration` must have
   /// `clientSecret`, `privateKey` or `certificate`, because only that keeps others from redeeming a
-  /// code. The words from `token` on are those of `TokenEndpoint`.
+  /// code. `handedOn` names at most 8 parameters of the response that the token request gets too, of
+  /// at most 512 bytes each. With `pasted` the page at the `address` of `redirect` shows code and
+  /// state, separated by `#`, and the person pastes this text. The words from `token` on are those of
+  /// `TokenEndpoint`.
   struct AuthorizationCode: Sendable, Equatable {
     @Indirect var authorize: RequestTemplate
     var redirect: RedirectDescriptor
@@ -65,7 +68,15 @@ indirect enum FlowDescriptor: Sendable, Equatable {
     @Indirect var pushed: RequestTemplate?
     /// Whether the browser may not carry the parameters if they cannot be pushed.
     var requiresPushed: Bool
+    /// The parameters of the response that the token request gets too.
+    var handedOn: [String]
+    /// Whether the person pastes the code and the state from the page.
+    var isPasted: Bool
     var tokens: TokenEndpoint
+
+    fileprivate enum Pasted: String, CaseIterable {
+      case codeAndState = "code#state"
+    }
 
     /// OAuth 2.0 Multiple Response Types, OAuth 2.0 Form Post Response Mode.
     enum ResponseMode: String, CaseIterable {
@@ -316,7 +327,7 @@ extension FlowDescriptor.AuthorizationCode {
       value, at: pointer, provider: provider,
       members: [
         "kind", "authorize", "redirect", "proofKey", "promisesIssuer", "responseMode", "pushed",
-        "requiresPushed",
+        "requiresPushed", "handedOn", "pasted",
       ] + TokenEndpoint.members)
     authorize = try RequestTemplate(
       "authorize", in: reader, allowing: [.clientID], renaming: RequestTemplate.pageNames)
@@ -330,7 +341,15 @@ extension FlowDescriptor.AuthorizationCode {
       try RequestTemplate(name, posting: reader)
     }
     requiresPushed = try reader.bool("requiresPushed", default: true)
+    isPasted =
+      try reader.optional("pasted") { name throws(DescriptorReader.Fault) in
+        try reader.word(name, Pasted.self)
+      } != nil
+    if isPasted, case .loopback = redirect {
+      throw reader.fault("pasted", "It needs the address of the page in redirect.")
+    }
     tokens = try TokenEndpoint(in: reader)
+    handedOn = try reader.handedOn("handedOn", to: tokens.request)
     guard proofKey == .s256 || !tokens.isForResources else {
       throw reader.fault("proofKey", "A flow with forResources needs S256.")
     }

@@ -31,7 +31,10 @@ extension RequestTemplate {
   static func isReserved(_ name: String) -> Bool {
     let name = name.lowercased()
     return tokenNames.contains(name) || AuthorizationRequest.reservedNames.contains(name)
-      || ["iss", "error", "assertion", "audience", "token"].contains(name)
+      || [
+        "access_token", "actor_token", "assertion", "audience", "error", "id_token", "iss",
+        "password", "requested_token_type", "subject_token", "token", "user_code", "username",
+      ].contains(name)
   }
 
   /// Returns the parameters by the provider's names.
@@ -86,13 +89,28 @@ extension DescriptorReader {
     }
     return text
   }
+
+  /// Returns the names of parameters of a response that a request gets too; empty without this word.
+  func handedOn(_ name: String, to request: RequestTemplate) throws(Fault) -> [String] {
+    let names = try optional(name, strings) ?? []
+    let taken =
+      request.names.map(\.value)
+      + (request.query + request.form + (request.json ?? [])).map(\.name)
+    guard names.count <= 8, Set(names).count == names.count, Set(taken).isDisjoint(with: names),
+      names.allSatisfy({ isParameterName($0) && !RequestTemplate.isReserved($0) })
+    else {
+      throw fault(
+        name, "Expected at most 8 names, none of them of the standard or of the token request.")
+    }
+    return names
+  }
 }
 
 /// Whether a text is a plain name of a parameter.
 func isParameterName(_ text: String) -> Bool {
   (1...64).contains(text.utf8.count)
     && text.unicodeScalars.allSatisfy { scalar in
-      scalar.isASCII
-        && (scalar.properties.isAlphabetic || "0123456789._-".unicodeScalars.contains(scalar))
+      ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar)
+        || ("0"..."9").contains(scalar) || ["-", ".", "_"].contains(scalar)
     }
 }

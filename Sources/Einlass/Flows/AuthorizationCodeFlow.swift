@@ -12,7 +12,8 @@ func authorizationCode(
   let stateParameter = flow.randomText()
   let nonce = descriptor.tokens.verifiesIDTokens ? flow.randomText() : nil
   let place = try await flow.open(
-    descriptor.redirect, takingFragment: descriptor.responseMode == .fragment)
+    descriptor.redirect, takingFragment: descriptor.responseMode == .fragment,
+    showingCode: descriptor.isPasted)
   defer { place.close() }
   guard place.listener != nil || descriptor.responseMode != .formPost else {
     throw FlowFailure(.postedElsewhere(flow.provider))
@@ -21,7 +22,7 @@ func authorizationCode(
   var exchange = flow.exchange(hiding: [proof?.codeVerifier, nonce.map { Secret($0) }])
   let pending = PendingAuthorization(
     stateParameter: stateParameter, issuer: descriptor.tokens.issuer?.text,
-    promisesIssuer: descriptor.promisesIssuer)
+    promisesIssuer: descriptor.promisesIssuer, handedOn: descriptor.handedOn)
   var request = AuthorizationRequest(
     endpoint: descriptor.authorize.filled(.init(texts: [.clientID: flow.registration.clientID]))
       .request.address,
@@ -51,7 +52,7 @@ func authorizationCode(
   }
 
   return try await arrival.showing(flow) { response, flow throws(FlowFailure) in
-    let code = try flow.code(in: response, from: pending.issuer)
+    let (code, further) = try flow.code(in: response, from: pending.issuer)
     flow.asker.report(.exchanging)
     exchange.hide(code)
     let answer = try await exchange.ask(
@@ -60,8 +61,8 @@ func authorizationCode(
         Parameter("grant_type", "authorization_code"), Parameter("code", revealedText(code)),
         Parameter("redirect_uri", place.address),
       ] + (proof.map { [Parameter("code_verifier", revealedText($0.codeVerifier))] } ?? [])
-        + descriptor.tokens.parameters(for: flow.request.resource), by: flow.registration,
-      at: .token)
+        + descriptor.tokens.parameters(for: flow.request.resource) + further,
+      by: flow.registration, at: .token)
     return try await flow.verifyAndSave(
       answer, of: .authorizationCode(descriptor), at: descriptor.tokens, nonce: nonce, &exchange)
   }
@@ -84,14 +85,14 @@ extension Exchange {
 }
 
 extension InteractiveFlow {
-  /// Returns the authorization code of a response, or throws the provider's error. An error about
-  /// an unfinished page counts as the person's refusal, unless the request allowed no page
-  /// (`prompt=none`).
+  /// Returns the authorization code of a response with its further parameters, or throws the
+  /// provider's error. An error about an unfinished page counts as the person's refusal, unless the
+  /// request allowed no page (`prompt=none`).
   fileprivate func code(
     in response: AuthorizationResponse, from issuer: String?
-  ) throws(FlowFailure) -> Secret {
+  ) throws(FlowFailure) -> (Secret, [Parameter]) {
     switch response {
-    case .code(let code): return code
+    case .code(let code, let further): return (code, further)
     case .unusable(let flaw): throw FlowFailure(.unusableResponse(provider, flaw))
     case .foreign(let said):
       throw FlowFailure(.foreignResponse(provider, issuer: said, insteadOf: issuer))

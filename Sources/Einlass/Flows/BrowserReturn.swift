@@ -9,6 +9,8 @@ struct ReturnPlace: Sendable {
   let listener: OpenRedirect?
   /// Whether the response comes in the fragment.
   let takesFragment: Bool
+  /// Whether the page at the address shows code and state, which the person pastes.
+  var showsCode = false
 
   func close() { listener?.close() }
 }
@@ -50,12 +52,13 @@ extension InteractiveFlow {
   /// Opens the redirect address: the one in the registration, otherwise the descriptor's. While a
   /// sign-in of another process has the port, asks for it once a second.
   func open(
-    _ redirect: RedirectDescriptor, takingFragment: Bool = false
+    _ redirect: RedirectDescriptor, takingFragment: Bool = false, showingCode: Bool = false
   ) async throws(FlowFailure) -> ReturnPlace {
     let registered = registration.redirect.flatMap { RedirectDescriptor(address: $0) }
     switch registered ?? redirect {
     case .address(let address):
-      return ReturnPlace(address: address, listener: nil, takesFragment: takingFragment)
+      return ReturnPlace(
+        address: address, listener: nil, takesFragment: takingFragment, showsCode: showingCode)
     case .loopback(let host, let ports, let path):
       let place = RedirectPlace(
         host: host, ports: ports,
@@ -95,10 +98,11 @@ extension InteractiveFlow {
       listener.expect(claim(read))
       ways.append { await outcome { () throws(Problem) in try await heard(listener, read) } }
     }
-    let returningTo = place.listener == nil ? place.address : nil
+    let returningTo = place.listener == nil && !place.showsCode ? place.address : nil
     var prompts = [Prompt.openURL(address, returningTo: returningTo)]
     if asker.kinds.contains(.enterVerifier) {
-      prompts.append(.enterVerifier(.redirectURL, returningTo: returningTo))
+      prompts.append(
+        .enterVerifier(place.showsCode ? .pin : .redirectURL, returningTo: returningTo))
     }
     for prompt in prompts {
       // `answered` returns `nil` when the front end accepts without an address. The page is open
@@ -153,7 +157,7 @@ extension InteractiveFlow {
       if let response = query.flatMap({ read(RedirectParameters($0)) }) {
         return Arrival(response: response, show: { _ in })
       }
-      problem = query == nil ? .notTheAddress(provider) : .stateMismatch(provider)
+      problem = query == nil ? .notTheText(place, provider) : .stateMismatch(provider)
       // Only a person is asked again: a front end that caught the wrong redirect would send it
       // again.
       guard case .enterVerifier(let verifier, _, let returningTo) = prompt else { break }
@@ -166,9 +170,14 @@ extension InteractiveFlow {
 /// Returns the query of a returned address, or the fragment if the response comes there; `nil` if it
 /// has none or its other parts differ from `place`. Scheme and host match in any letter case, the path
 /// only exactly. Surrounding whitespace and any other fragment are ignored, because clipboards and
-/// browsers add them.
+/// browsers add them. A page that shows code and state gives them alone.
 func query(of text: String, broughtTo place: ReturnPlace) -> String? {
   let text = text.drop { $0.isWhitespace }.prefix { !$0.isWhitespace }
+  if place.showsCode {
+    let parts = text.split(separator: "#", omittingEmptySubsequences: false).map(String.init)
+    guard parts.count == 2 else { return nil }
+    return FormEncoding.encode([Parameter("code", parts[0]), Parameter("state", parts[1])])
+  }
   let hash = text.firstIndex(of: "#") ?? text.endIndex
   let mark = text[..<hash].firstIndex(of: "?") ?? hash
   guard sameBytes(lowercasingHost(text[..<mark]), lowercasingHost(place.address[...])) else {

@@ -40,9 +40,15 @@ extension Problem {
       """, advice: .enterShownPIN, provider: provider.id, serverError: said)
   }
 
-  /// The entered text is not an address that the browser can have ended on.
-  static func notTheAddress(_ provider: Provider) -> Problem {
-    Problem(
+  /// The entered text is not an address that the browser can have ended on, or not the code and the
+  /// state that the page shows.
+  static func notTheText(_ place: ReturnPlace, _ provider: Provider) -> Problem {
+    guard !place.showsCode else {
+      return Problem(
+        .stateMismatch, "The entered text is not the whole code of the page, with # inside.",
+        advice: .enterShownPIN, provider: provider.id)
+    }
+    return Problem(
       .stateMismatch,
       """
       The entered text is not the final address of the browser.

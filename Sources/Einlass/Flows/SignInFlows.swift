@@ -5,7 +5,8 @@ extension FlowDescriptor {
   /// credential.
   var signInPrompts: Set<Prompt.Kind>? {
     switch self {
-    case .authorizationCode: [.openURL]
+    case .authorizationCode(let descriptor):
+      descriptor.isPasted ? [.openURL, .enterVerifier] : [.openURL]
     case .deviceCode: [.deviceCode]
     case .oauth1(let descriptor): descriptor.isPIN ? [.openURL, .enterVerifier] : [.openURL]
     case .clientCredentials, .jwtBearer, .tokenExchange: []

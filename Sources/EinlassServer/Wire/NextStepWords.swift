@@ -24,7 +24,7 @@ extension Problem.Advice {
     case .askOperator: "Check the address, and ask the server's operator about its metadata"
     case .checkRights: "Check that the account may use that service"
     case .signOutThere: "Sign out on the provider's page, then sign in again"
-    case .enterShownPIN: "Sign in again, and enter the PIN that the page shows then"
+    case .enterShownPIN: "Sign in again, and enter the code that the page shows then"
     case .pasteAddress: "Sign in again, and paste the whole address of the last page"
     case .signInOrReport: "Sign in again, and report it if that happens again"
     case .signInAtProvider: "Sign in at the provider again"

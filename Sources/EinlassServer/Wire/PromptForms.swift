@@ -105,10 +105,10 @@ extension PromptForm {
         buttons: [.accept(), .cancel()])
     case .pin:
       PromptForm(
-        title: "Enter the number that the page of \(flow.providerName) shows.",
+        title: "Enter the code that the page of \(flow.providerName) shows.",
         text: ["\(flow.shownApplication) asks for it."],
         warnings: isAgain ? ["That does not fit."] : [],
-        fields: [Field(name: "text", label: "Number")], buttons: [.accept(), .cancel()])
+        fields: [Field(name: "text", label: "Code")], buttons: [.accept(), .cancel()])
     }
   }
 

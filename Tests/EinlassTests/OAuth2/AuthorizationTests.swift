@@ -84,7 +84,8 @@ import Testing
     _ query: String, isForm: Bool = false, _ pending: PendingAuthorization = pending
   ) -> String? {
     switch pending.response(RedirectParameters(query, isForm: isForm)) {
-    case .code(let code): String(decoding: code.reveal(), as: UTF8.self)
+    case .code(let code, let further):
+      ([revealedText(code)] + further.map { "\($0.name)=\($0.value)" }).joined(separator: " ")
     case .refused(let error, let description): description.map { "\(error): \($0)" } ?? error
     case .anonymous(let error): "anonymous \(error)"
     case .foreign(let issuer): "foreign \(issuer ?? "-")"
