@@ -224,7 +224,7 @@ public struct Configuration: Sendable {
     guard file?.hasPrefix("/") ?? true else {
       throw ConfigurationError("\(path)/assertionFile", "an absolute path")
     }
-    _ = try optional("certificate")
+    _ = try (optional("certificate"), optional("teamId"))
     let names = registrationNames
     if let unknown = json.object?.members.first(where: { !names.contains($0.name) }) {
       throw ConfigurationError(

@@ -278,8 +278,10 @@ extension SignOut {
   ) async throws(FlowFailure) {
     switch way {
     case .recipe(let recipe):
+      let values: Template.Values
+      do { values = try self.values(for: part, of: stored) } catch { throw FlowFailure(error) }
       _ = try await exchange.send(
-        exchange.presenting(recipe.filled(values(for: part, of: stored)).request), at: .revoke)
+        exchange.presenting(recipe.filled(values).request), at: .revoke)
     case .standard(let request, let endpoint):
       _ = try await exchange.ask(
         endpoint, request,
@@ -290,12 +292,16 @@ extension SignOut {
     }
   }
 
-  private func values(for part: Part, of stored: StoredCredential) -> Template.Values {
+  private func values(
+    for part: Part, of stored: StoredCredential
+  ) throws(Problem) -> Template.Values {
     var values = Template.Values(texts: [
       .token: revealedText(part.token), .refreshToken: revealedText(part.token),
       .clientID: stored.registration.clientID,
     ])
-    values[.clientSecret] = own(of: stored)?.clientSecret.map(revealedText)
+    if let own = own(of: stored) {
+      values[.clientSecret] = try provider?.clientSecret(of: own, effects).map(revealedText)
+    }
     return values
   }
 }

@@ -133,6 +133,15 @@ struct TokenEndpoint: Sendable, Equatable {
     guard issuer.map({ sameBytes($0.text, (try? reader.string("issuer")) ?? "") }) ?? true else {
       throw reader.fault("issuer", "Expected the address exactly as in the issuer's metadata.")
     }
+    // The signed secret is for the issuer, so that only its own servers may get it.
+    guard
+      !clientAuthentication.contains(.signedSecret)
+        || issuer?.origin == request.address.origin && assertion.audience == .issuer
+    else {
+      throw reader.fault(
+        "clientAuthentication",
+        "client_secret_signed needs the assertion's audience issuer, at the origin of token.")
+    }
     guard keySet == nil || issuer != nil else {
       throw reader.fault("issuer", "This member is missing. keySet needs it.")
     }

@@ -5,6 +5,9 @@ internal import EinlassJSON
 /// Connect Core 1.0 section 9.
 ///
 ///     "assertion": {"audience": "issuer", "algorithms": ["PS256"]}
+///
+/// `algorithms` are those that the provider takes. With the authentication `client_secret_signed` the
+/// assertion is sent as the client secret, in the name of the registration's `teamId`.
 struct ClientAssertion: Sendable, Equatable {
   /// The `aud` claim. Servers disagree: some accept only the address of the requested endpoint, some
   /// only their issuer, and some only the address of their token endpoint.
@@ -52,7 +55,7 @@ struct ClientAssertion: Sendable, Equatable {
   }
 
   /// Returns a registration's assertion for one request. Throws `authenticatorUnconfigured` if its
-  /// key can sign by none of `algorithms`.
+  /// key can sign by none of `algorithms`, and for a signed secret without a team.
   ///
   /// - Parameter id: random bytes, because an assertion serves only once.
   func text(
@@ -61,14 +64,19 @@ struct ClientAssertion: Sendable, Equatable {
   ) throws(Problem) -> String {
     let signer: TokenSigner?
     var header: JSONObject = [:]
-    if way == .privateKeyJWT {
+    var issuer = registration.clientID
+    if way == .signedSecret {
+      guard let team = registration.teamID else { throw .lacksTeam(provider) }
+      issuer = team
+    }
+    if way.signsWithKey {
       signer = registration.signingKey.flatMap { TokenSigner($0, among: algorithms) }
       header["kid"] = registration.keyID.map(JSONValue.string)
     } else {
       signer = registration.clientSecret.map { TokenSigner(clientSecret: $0) }
     }
     let claims: JSONObject = [
-      "iss": .string(registration.clientID), "sub": .string(registration.clientID),
+      "iss": .string(issuer), "sub": .string(registration.clientID),
       "aud": .string(audience),
       "jti": .string(Base64URL.encode(id)), "iat": JSONValue(now),
       "exp": JSONValue(now + Self.lifetimeSeconds),
@@ -80,7 +88,34 @@ struct ClientAssertion: Sendable, Equatable {
   }
 }
 
+extension Provider {
+  /// Returns the client secret for a request with a place for it: the registration's, or a new one
+  /// that its key signs.
+  func clientSecret(
+    of registration: ClientRegistration, _ effects: Effects
+  ) throws(Problem) -> Secret? {
+    let signing = flows.lazy.compactMap(\.tokens).first {
+      $0.clientAuthentication.fitting(registration) == .signedSecret
+    }
+    guard let signing else { return registration.clientSecret }
+    let address = signing.request.address
+    return Secret(
+      try signing.assertion.text(
+        by: registration, .signedSecret,
+        for: signing.assertion.audiences(at: address, of: signing, step: .token)[0], of: self,
+        id: effects.randomBytes(16), now: effects.now(at: address)))
+  }
+}
+
 extension Problem {
+  /// The problem of a registration without the team in whose name its key signs a secret.
+  static func lacksTeam(_ provider: Provider) -> Problem {
+    Problem(
+      .authenticatorUnconfigured,
+      "\(provider.name) needs the id of the team (teamId) beside the registration's private key.",
+      detail: "teamId", provider: provider.id)
+  }
+
   /// The problem of a key that can sign by none of these algorithms.
   static func unfitKey(_ provider: Provider, _ algorithms: [TokenAlgorithm]) -> Problem {
     let kinds =

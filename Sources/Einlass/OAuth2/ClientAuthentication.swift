@@ -1,6 +1,6 @@
 internal import EinlassCrypto
 
-/// A client's way to authenticate at a token endpoint: the names of RFC 7591 section 2, and two
+/// A client's way to authenticate at a token endpoint: the names of RFC 7591 section 2, and three
 /// more.
 enum ClientAuthentication: String, Sendable, CaseIterable {
   /// A public client: its id is in the form.
@@ -17,6 +17,9 @@ enum ClientAuthentication: String, Sendable, CaseIterable {
   case secretJWT = "client_secret_jwt"
   /// An assertion signed with the registration's private key.
   case privateKeyJWT = "private_key_jwt"
+  /// Id and secret in the form. The secret is an assertion, signed with the registration's private
+  /// key in the name of its team.
+  case signedSecret = "client_secret_signed"
   /// The certificate of the TLS connection, from an authority that the server trusts. RFC 8705
   /// section 2.1.
   case tls = "tls_client_auth"
@@ -30,7 +33,7 @@ enum ClientAuthentication: String, Sendable, CaseIterable {
   /// Adds the client authentication to a request's form and headers. A registration without a
   /// secret can only send its id.
   ///
-  /// - Parameter assertion: Makes the assertion for `secretJWT` and `privateKeyJWT`.
+  /// - Parameter assertion: Makes the assertion for `secretJWT`, `privateKeyJWT` and `signedSecret`.
   func prove(
     _ registration: ClientRegistration, form: inout [Parameter],
     headers: inout [HTTPRequest.Header], assertion: () throws(Problem) -> String
@@ -43,6 +46,9 @@ enum ClientAuthentication: String, Sendable, CaseIterable {
         Parameter("client_assertion_type", ClientAssertion.type),
         Parameter("client_assertion", try assertion()),
       ]
+    case (.signedSecret, _):
+      form.name(registration.clientID)
+      form.append(Parameter("client_secret", try assertion()))
     case (.basic, let secret?):
       headers.append(
         Self.basicHeader(
@@ -67,10 +73,13 @@ enum ClientAuthentication: String, Sendable, CaseIterable {
   }
 
   /// Whether an assertion proves the client.
-  var isAssertion: Bool { self == .secretJWT || self == .privateKeyJWT }
+  var isAssertion: Bool { self == .secretJWT || signsWithKey }
+
+  /// Whether the registration's private key signs the assertion.
+  var signsWithKey: Bool { self == .privateKeyJWT || self == .signedSecret }
 
   /// Whether a client secret proves the client.
-  var isForSecret: Bool { self != .none && self != .privateKeyJWT && !isMutualTLS }
+  var isForSecret: Bool { self != .none && !signsWithKey && !isMutualTLS }
 
   private static func basicHeader(_ id: String, _ secret: String) -> HTTPRequest.Header {
     .init("Authorization", "Basic \(Base64.encode(Array("\(id):\(secret)".utf8)))")
@@ -82,8 +91,8 @@ extension [ClientAuthentication] {
   var areMutualTLS: Bool { !isEmpty && allSatisfy(\.isMutualTLS) }
 
   /// Returns the way that the registration names. Otherwise returns the first way for a
-  /// certificate, `privateKeyJWT` for a private key, then `basicEmpty`, then the first way for a
-  /// secret, as far as the list holds them, and `none` as the last resort. A list of ways for a
+  /// certificate, the first way that signs with a private key, then `basicEmpty`, then the first way
+  /// for a secret, as far as the list holds them, and `none` as the last resort. A list of ways for a
   /// certificate alone leaves no other choice.
   func fitting(_ registration: ClientRegistration) -> ClientAuthentication {
     let own = registration.authentication.flatMap(ClientAuthentication.init(rawValue:))
@@ -93,7 +102,7 @@ extension [ClientAuthentication] {
     {
       return way
     }
-    if registration.privateKey != nil, contains(.privateKeyJWT) { return .privateKeyJWT }
+    if let way = first(where: \.signsWithKey), registration.privateKey != nil { return way }
     if contains(.basicEmpty) { return .basicEmpty }
     guard registration.clientSecret != nil else { return .none }
     return first { $0.isForSecret } ?? .none

@@ -48,7 +48,7 @@ struct ClientProof {
   /// The next step after a refusal, which names only the parts that were sent.
   var advice: Problem.Advice {
     if way.isMutualTLS { return .checkClientCertificate }
-    if way == .privateKeyJWT { return .checkClientKey }
+    if way.signsWithKey { return .checkClientKey }
     return way == .none || isEmpty ? .checkClientID : .changeSettings
   }
 }

@@ -11,6 +11,8 @@ public struct ClientRegistration: Sendable, Equatable {
   public var privateKey: Secret?
   /// The provider's id of that key (`kid`), for providers that need it.
   public var keyID: String?
+  /// The provider's id of the team in whose name the key signs a client secret.
+  public var teamID: String?
   /// The client authentication method, by its name in RFC 7591 section 2; `nil` for the method of
   /// the provider's descriptor.
   public var authentication: String?
@@ -50,7 +52,7 @@ public struct ClientRegistration: Sendable, Equatable {
 extension ClientRegistration {
   /// The names of the members that `readProperties(of:)` reads.
   public static let propertyNames = [
-    "certificate", "dpop", "idTokenAlgorithm", "assertionAudience", "resourceParameter",
+    "certificate", "dpop", "idTokenAlgorithm", "assertionAudience", "resourceParameter", "teamId",
   ]
 
   /// The valid values of `assertionAudience`.
@@ -66,6 +68,7 @@ extension ClientRegistration {
       "idTokenAlgorithm": idTokenAlgorithm.map(JSONValue.string),
       "assertionAudience": assertionAudience.map(JSONValue.string),
       "resourceParameter": omitsResource ? "omit" : nil,
+      "teamId": teamID.map(JSONValue.string),
     ])
   }
 
@@ -85,5 +88,6 @@ extension ClientRegistration {
     idTokenAlgorithm = object?["idTokenAlgorithm"]?.string
     assertionAudience = object?["assertionAudience"]?.string
     omitsResource = object?["resourceParameter"]?.string == "omit"
+    teamID = object?["teamId"]?.string
   }
 }

@@ -58,11 +58,14 @@ extension Provider {
     } catch { return error }
   }
 
-  /// Throws `authenticatorUnconfigured` for a key that no flow of this provider can sign with.
+  /// Throws `authenticatorUnconfigured` for a key that no flow of this provider can sign with, and
+  /// for one that signs a secret for no team.
   func requireStorable(_ registration: ClientRegistration) throws(Problem) {
     guard let key = registration.signingKey else { return }
-    for endpoint in flows.compactMap(\.tokens)
-    where endpoint.clientAuthentication.fitting(registration) == .privateKeyJWT {
+    for endpoint in flows.compactMap(\.tokens) {
+      let way = endpoint.clientAuthentication.fitting(registration)
+      guard way.signsWithKey else { continue }
+      guard way != .signedSecret || registration.teamID != nil else { throw .lacksTeam(self) }
       let algorithms = endpoint.assertion.algorithms
       guard TokenSigner(key, among: algorithms) != nil else { throw .unfitKey(self, algorithms) }
     }
@@ -76,10 +79,13 @@ extension Provider {
   private func missingParts(
     of registration: ClientRegistration?, among parts: [RegistrationPart]
   ) -> [RegistrationPart] {
-    parts.filter { part in
+    let signsSecret =
+      registration?.privateKey != nil
+      && flows.contains { $0.tokens?.clientAuthentication.contains(.signedSecret) ?? false }
+    return parts.filter { part in
       switch part {
       case .clientID: registration?.clientID.isEmpty ?? true
-      case .clientSecret: registration?.clientSecret?.isEmpty ?? true
+      case .clientSecret: !signsSecret && registration?.clientSecret?.isEmpty ?? true
       case .privateKey: registration?.privateKey?.isEmpty ?? true
       case .certificate: registration?.certificate?.isEmpty ?? true
       case .redirect: registration?.redirect?.isEmpty ?? true

@@ -50,7 +50,9 @@ extension Provider {
     let isUsed =
       registrationNeeds.contains(.privateKey) || registration.proof.contains(.privateKey)
       || takesCertificate(of: registration)
-      || flows.contains { $0.tokens?.clientAuthentication.contains(.privateKeyJWT) ?? false }
+      || flows.contains {
+        $0.tokens?.clientAuthentication.contains(where: \.signsWithKey) ?? false
+      }
     guard registration.privateKey == nil || isUsed else {
       throw .invalidParameter(
         "/privateKey",
@@ -81,7 +83,7 @@ extension ClientRegistration {
   fileprivate var proof: [Provider.RegistrationPart] {
     switch authentication.flatMap(ClientAuthentication.init(rawValue:)) {
     case nil, .some(.none), .basicEmpty: []
-    case .privateKeyJWT: [.privateKey]
+    case .privateKeyJWT, .signedSecret: [.privateKey]
     case .tls, .selfSignedTLS: [.certificate, .privateKey]
     case .basic, .basicPlain, .post, .secretJWT: [.clientSecret]
     }

@@ -20,6 +20,8 @@ struct ProvidersConfigure: ServerCommand {
         einlassctl providers configure example --client-id ID --private-key key.pem
         einlassctl providers configure example --client-id ID --private-key key.pem \
           --certificate certificate.pem
+        einlassctl providers configure apple --client-id ID --private-key key.p8 --key-id ID \
+          --team-id ID
         einlassctl providers configure github --remove
       """)
 
@@ -49,6 +51,12 @@ struct ProvidersConfigure: ServerCommand {
 
   @Option(help: ArgumentHelp("The provider's name for that key (kid).", valueName: "id"))
   var keyId: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The provider's name for your team, where that key signs the client secret.",
+      valueName: "id"))
+  var teamId: String?
 
   @Option(
     help: ArgumentHelp(
@@ -115,7 +123,9 @@ struct ProvidersConfigure: ServerCommand {
     }
     if let secretFd {
       params["clientSecret"] = .string(try console.line(of: secretFd, "secret"))
-    } else if key == nil || needs.contains("clientSecret"), let person = console.person {
+    } else if key == nil || needs.contains("clientSecret") && teamId == nil,
+      let person = console.person
+    {
       let isNeeded = needs.contains("clientSecret")
       let hint = isNeeded ? "not shown" : "not shown; Enter for none"
       var secret = try person.line("Client secret (\(hint)):", isHidden: true)
@@ -126,6 +136,7 @@ struct ProvidersConfigure: ServerCommand {
     }
     params["privateKey"] = key.map { .string($0) }
     params["keyId"] = keyId.map { .string($0) }
+    params["teamId"] = teamId.map { .string($0) }
     params["authentication"] = authentication.map { .string($0) }
     let asksRedirect = needs.contains("redirect") && redirect == nil
     if let redirect = asksRedirect

@@ -67,6 +67,9 @@ extension Schema {
     .optional(
       "resourceParameter", .oneOf(["omit"]),
       "omit leaves out the parameter resource, for providers that refuse it (RFC 8707)."),
+    .optional(
+      "teamId", .string(maxBytes: 256),
+      "The team in whose name the private key signs a client secret (client_secret_signed)."),
   ]
 }
 
