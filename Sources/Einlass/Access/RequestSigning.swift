@@ -20,11 +20,17 @@ func authorization(
   if let problem = account.refusal(of: stored, by: address.origin, at: provider, now: now) {
     throw problem
   }
+  let host = provider.hosts.first(where: ServiceAddress(originOf: address).isServed(at:))
+  var signed = RequestAuthorization(authorization: nil, clientID: clientID)
+  signed.headers = host?.headers ?? []
   switch stored.credential {
   case .oauth2(let credential):
     let token = revealedText(credential.accessToken)
     guard credential.proofKey != nil else {
-      return RequestAuthorization(authorization: "Bearer \(token)", clientID: clientID)
+      let fields = host?.fields(for: token) ?? [Parameter("Authorization", "Bearer \(token)")]
+      signed.authorization = fields.first { $0.name == "Authorization" }?.value
+      signed.headers = fields.filter { $0.name != "Authorization" }
+      return signed
     }
     let nonce = request.nonce ?? effects.memory.proofNonces.read(address.origin)
     let proof = ProofOfPossession(credential)?.text(
@@ -32,18 +38,17 @@ func authorization(
       id: effects.randomBytes(16), now: effects.now(at: address))
     // A server refuses a bound token without its proof.
     guard let proof else { throw .reloginNeeded(provider, account) }
-    return RequestAuthorization(authorization: "DPoP \(token)", proof: proof, clientID: clientID)
+    (signed.authorization, signed.proof) = ("DPoP \(token)", proof)
   case .oauth1(let token):
     let registration = try provider.complete(own, with: provider.signatureMethod.needs)
     let signer = Signer(
       method: provider.signatureMethod, registration: registration, token: token)
-    return RequestAuthorization(
-      authorization: signer.authorization(
-        method: request.method, address: address, form: request.form,
-        nonce: Signer.nonce(effects), timestamp: effects.now(at: address)),
-      clientID: clientID)
+    signed.authorization = signer.authorization(
+      method: request.method, address: address, form: request.form,
+      nonce: Signer.nonce(effects), timestamp: effects.now(at: address))
   case .session: throw .flowNotSupported(provider, "a signed request")
   }
+  return signed
 }
 
 extension Provider {

@@ -1,13 +1,15 @@
 /// The headers that a front end adds to its own request.
 public struct RequestAuthorization: Sendable, Equatable {
-  /// The value of the `Authorization` header.
-  public var authorization: String
+  /// The value of the `Authorization` header; `nil` if another field has the token.
+  public var authorization: String?
+  /// The further fields, which may have the token.
+  public var headers: [Parameter] = []
   /// The value of the `DPoP` header, for a token bound to a key. RFC 9449 section 7.1.
   public var proof: String?
   /// The client id of the registration that the credential was issued to.
   public var clientID: String
 
-  public init(authorization: String, proof: String? = nil, clientID: String) {
+  public init(authorization: String?, proof: String? = nil, clientID: String) {
     self.authorization = authorization
     self.proof = proof
     self.clientID = clientID

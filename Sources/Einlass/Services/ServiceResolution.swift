@@ -12,6 +12,8 @@ public struct ServiceResolution: Sendable, Equatable {
   /// The user name to send with the token, if a protocol needs one.
   public var username: String?
   public var scheme: ServedHost.Scheme = .bearer
+  /// The fields of a request, with `{token}` in the place of the token; empty for the usual one.
+  public var headers: [Parameter] = []
   /// The account, the rule that selects it and the expected error.
   @Indirect public var explanation = Explanation(rule: .nothing, prompts: [])
 
@@ -110,6 +112,7 @@ extension Einlass {
       resolution.service?.scopes = provider.scopeNames.replaced(in: service.scopes)
       resolution.username = service.username ?? host?.username
       resolution.scheme = service.scheme ?? host?.scheme ?? .bearer
+      resolution.headers = service.scheme == nil ? host?.templates ?? [] : []
       return (resolution, nil)
     }
     if let (account, resource, isOnly) = try resourceAccount(at: address, patience) {
@@ -180,6 +183,10 @@ extension Einlass {
   }
 }
 
+extension ServedHost {
+  fileprivate var templates: [Parameter] { hasOwnFields ? fields(for: "{token}") : [] }
+}
+
 extension ProviderCatalog {
   /// Returns the only provider with a host or an origin that serves this address. Throws
   /// `unsafeURL` if there is none, or several.
@@ -192,6 +199,7 @@ extension ProviderCatalog {
       var resolution = ServiceResolution(provider: provider.id)
       resolution.username = host?.username
       resolution.scheme = host?.scheme ?? .bearer
+      resolution.headers = host?.templates ?? []
       found.append(resolution)
     }
     guard found.count == 1 else {

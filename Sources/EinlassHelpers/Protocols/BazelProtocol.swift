@@ -21,7 +21,8 @@ package struct BazelProtocol: ProgramProtocol {
     let token = try client.token(of: target, TokenNeeds())
     let answer = JSONValue.object(
       JSONObject(present: [
-        "headers": ["Authorization": [.string(token.authorization)]],
+        "headers": .object(
+          JSONObject(token.headers.map { ($0.name, .array([.string($0.value)])) })),
         "expires": token.expiresAt.map { .string(timestamp($0)) },
       ]))
     try TextOutput(1).write(answer.text + "\n")

@@ -14,7 +14,8 @@ package struct HeadersProtocol: ProgramProtocol {
     var needs = TokenNeeds()
     needs.scopes = scopes
     let token = try client.token(of: client.target(name), needs)
-    let headers: JSONValue = ["Authorization": .string(token.authorization)]
+    let headers = JSONValue.object(
+      JSONObject(token.headers.map { ($0.name, .string($0.value)) }))
     try TextOutput(1).write(headers.text + "\n")
   }
 }

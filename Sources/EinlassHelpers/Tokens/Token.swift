@@ -44,6 +44,17 @@ package struct Token {
   /// The value of an `Authorization` header. RFC 6750 section 2.1.
   package var authorization: String { "Bearer \(text)" }
 
+  /// The fields of a request to the service.
+  package var headers: [(name: String, value: String)] {
+    guard !target.headers.isEmpty else { return [("Authorization", authorization)] }
+    let place = "{token}"
+    return target.headers.map { member in
+      let value = member.value.string ?? ""
+      let isToken = value.hasSuffix(place)
+      return (member.name, isToken ? value.dropLast(place.count) + text : value)
+    }
+  }
+
   /// The token with its account, for `--json`.
   package var json: JSONValue {
     if isSession, var session = credential.object {
@@ -72,6 +83,8 @@ package struct TokenTarget {
   package static let anyUsername = "*"
   /// Whether the service prefers the token as the password of the user name.
   package var isPassword = false
+  /// The service's own fields of a request, with a place for the token; empty for the usual one.
+  package var headers: [JSONObject.Member] = []
   package var scopes: [String] = []
   package var resource: String?
   /// The address of the service, as it was named; `nil` for a target by its account or provider.

@@ -28,7 +28,10 @@ package struct TokenQuestion: ProgramProtocol {
   private func printed(_ token: Token) -> String {
     switch form {
     case nil: token.text
-    case .header: "Authorization: \(token.authorization)"
+    case .header: token.headers.map { "\($0.name): \($0.value)" }.joined(separator: "\n")
+    case .curl where !token.target.headers.isEmpty:
+      token.headers.map { "header = \(JSONValue.string("\($0.name): \($0.value)").text)" }
+        .joined(separator: "\n")
     case .curl: "oauth2-bearer = \(JSONValue.string(token.text).text)"
     case .idToken: token.idToken ?? ""
     }

@@ -42,6 +42,7 @@ extension Client {
     let username = resolution["username"]?.string
     target.username = username == TokenTarget.anyUsername ? nil : username
     target.isPassword = resolution["scheme"]?.string == "basic"
+    target.headers = resolution["headers"]?.object?.members ?? []
     target.scopes = (resolution["scopes"]?.array ?? []).compactMap(\.string)
     target.resource = resolution["resource"]?.string
     target.address = place["address"]?.string

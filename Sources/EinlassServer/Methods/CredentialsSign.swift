@@ -7,14 +7,18 @@ func credentialsSign(_ server: Server) -> Method {
   Method(
     MethodDescriptor(
       "credentials.sign", .network,
-      "Makes the value of an Authorization header: an OAuth 1.0a signature, Bearer or DPoP.",
+      "Makes the header of a request: an OAuth 1.0a signature, Bearer, DPoP or the provider's own.",
       description: credentialsSignDescription,
       params: fields(
         .account, .resource, Params.method, Params.url, Params.form, Params.nonce),
       result: .object([
-        .required(
-          "authorization", .string(maxBytes: nil), "The value of the Authorization header.",
+        .optional(
+          "authorization", .string(maxBytes: nil),
+          "The value of the Authorization header; missing if one of headers has the token.",
           isSecret: true),
+        .optional(
+          "headers", .map(.string(maxBytes: nil)),
+          "The further fields that the provider's host takes, by the name.", isSecret: true),
         .optional(
           "dpop", .string(maxBytes: nil),
           "The value of the DPoP header to send too, if the token is bound to a key.",
@@ -44,7 +48,9 @@ func credentialsSign(_ server: Server) -> Method {
             credential: "authorization"))
         return .object(
           JSONObject(present: [
-            "authorization": .string(signed.authorization),
+            "authorization": signed.authorization.map(JSONValue.string),
+            "headers": signed.headers.isEmpty
+              ? nil : .object(JSONObject(signed.headers.map { ($0.name, .string($0.value)) })),
             "dpop": signed.proof.map(JSONValue.string),
           ]))
       } catch { throw RPCError(error) }

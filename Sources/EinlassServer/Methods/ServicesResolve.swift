@@ -23,6 +23,10 @@ func servicesResolve(_ server: Server) -> Method {
         ),
         .username, .scheme,
         .optional(
+          "headers", .map(.string(maxBytes: nil)),
+          "The fields of a request, with {token} in the place of the token, if the host takes others than Authorization with a bearer token."
+        ),
+        .optional(
           "scopes", .array(.string(maxBytes: nil), max: nil),
           "The scopes that the token must have, for credentials.get."
         ),
@@ -92,6 +96,8 @@ extension JSONValue {
         "resource": resolution.resource.map(JSONValue.string),
         "username": resolution.username.map(JSONValue.string),
         "scheme": .string(resolution.scheme.rawValue),
+        "headers": resolution.headers.isEmpty
+          ? nil : .object(JSONObject(resolution.headers.map { ($0.name, .string($0.value)) })),
         "scopes": resolution.scopes.isEmpty ? nil : JSONValue(resolution.scopes),
         "rule": .string(explanation.rule.rawValue),
         "account": explanation.account.map { .string($0.id.rawValue) },

@@ -44,7 +44,7 @@ struct RequestSigningTests {
     let effects = script.effects.with(now: { 1_318_622_958 })
     let engine = Einlass(
       catalog: ProviderCatalog.builtIn, store: script.store.accountStore, effects: effects)
-    let header = try engine.sign(request()).authorization
+    let header = try #require(try engine.sign(request()).authorization)
     let fields = try #require(AuthorizationHeader.parse(header))
     let sent = Dictionary(uniqueKeysWithValues: fields.map { ($0.name, $0.value) })
     #expect(sent["oauth_consumer_key"] == SignerTests.documented.key)
