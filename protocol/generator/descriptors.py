@@ -24,6 +24,7 @@ TYPES = [
     ("The flow jwtBearer", "Descriptors/FlowDescriptor.swift", "case jwtBearer"),
     ("The flow tokenExchange", "Descriptors/FlowDescriptor.swift", "struct TokenExchange"),
     ("The token endpoint of these flows", "Descriptors/TokenEndpoint.swift", "struct TokenEndpoint"),
+    ("tokenAnswer", "Descriptors/TokenAnswer.swift", "struct TokenAnswer"),
     ("assertion", "OAuth2/ClientAssertion.swift", "struct ClientAssertion"),
     ("mutualTLS", "OAuth2/MutualTLS.swift", "struct MutualTLS"),
     ("dynamicRegistration", "Registrations/DynamicRegistration.swift", "struct DynamicRegistration"),
