@@ -266,8 +266,7 @@ class Apple(Provider):
 
     def revoke(self, request):
         fields = self.fields(request)
-        demand(fields.get("token") in self.refresh_tokens, "the token is unknown")
-        self.refresh_tokens.clear()
+        demand(fields.get("token") in self.refresh_tokens | self.access_tokens, "the token is unknown")
         return {}
 
 

@@ -684,7 +684,7 @@ class InitializeParamsApplications(InitializeParamsApplicationsAlways, total=Fal
     privateKey: str
     authentication: Literal[
         "none", "client_secret_basic", "client_secret_basic_plain", "client_secret_basic_empty",
-        "client_secret_post", "client_secret_jwt", "private_key_jwt", "tls_client_auth",
+        "client_secret_post", "client_secret_jwt", "private_key_jwt", "client_secret_signed", "tls_client_auth",
         "self_signed_tls_client_auth"
     ]
     keyId: str
@@ -696,6 +696,7 @@ class InitializeParamsApplications(InitializeParamsApplicationsAlways, total=Fal
     ]
     assertionAudience: Literal["endpoint", "issuer"]
     resourceParameter: Literal["omit"]
+    teamId: str
 
 
 class InitializeParamsAlways(TypedDict):
@@ -842,7 +843,7 @@ class ProvidersConfigureParams(ProvidersConfigureParamsAlways, total=False):
     privateKey: str
     authentication: Literal[
         "none", "client_secret_basic", "client_secret_basic_plain", "client_secret_basic_empty",
-        "client_secret_post", "client_secret_jwt", "private_key_jwt", "tls_client_auth",
+        "client_secret_post", "client_secret_jwt", "private_key_jwt", "client_secret_signed", "tls_client_auth",
         "self_signed_tls_client_auth"
     ]
     keyId: str
@@ -854,6 +855,7 @@ class ProvidersConfigureParams(ProvidersConfigureParamsAlways, total=False):
     ]
     assertionAudience: Literal["endpoint", "issuer"]
     resourceParameter: Literal["omit"]
+    teamId: str
 
 
 class ProvidersConfigureResult(TypedDict):
@@ -1266,17 +1268,15 @@ class CredentialsSignParamsAlways(TypedDict):
 
 
 class CredentialsSignParams(CredentialsSignParamsAlways, total=False):
-    """Makes the value of an Authorization header: an OAuth 1.0a signature, Bearer or DPoP."""
+    """Makes the header of a request: an OAuth 1.0a signature, Bearer, DPoP or the provider's own."""
     resource: str
     form: Dict[str, str]
     nonce: str
 
 
-class CredentialsSignResultAlways(TypedDict):
+class CredentialsSignResult(TypedDict, total=False):
     authorization: str
-
-
-class CredentialsSignResult(CredentialsSignResultAlways, total=False):
+    headers: Dict[str, str]
     dpop: str
 
 
@@ -1309,6 +1309,7 @@ class ServicesResolveResult(ServicesResolveResultAlways, total=False):
     service: str
     resource: str
     username: str
+    headers: Dict[str, str]
     scopes: List[str]
     account: str
     error: Error

@@ -1129,6 +1129,7 @@ export interface InitializeParamsApplications {
     | "client_secret_post"
     | "client_secret_jwt"
     | "private_key_jwt"
+    | "client_secret_signed"
     | "tls_client_auth"
     | "self_signed_tls_client_auth";
   /** The key id (kid) of the private key at the provider. */
@@ -1156,6 +1157,8 @@ export interface InitializeParamsApplications {
   assertionAudience?: "endpoint" | "issuer";
   /** omit leaves out the parameter resource, for providers that refuse it (RFC 8707). */
   resourceParameter?: "omit";
+  /** The team in whose name the private key signs a client secret (client_secret_signed). */
+  teamId?: string;
 }
 
 /** Introduces the front end. Optional; allowed only as the first request. Never opens the key. */
@@ -1358,6 +1361,7 @@ export interface ProvidersConfigureParams {
     | "client_secret_post"
     | "client_secret_jwt"
     | "private_key_jwt"
+    | "client_secret_signed"
     | "tls_client_auth"
     | "self_signed_tls_client_auth";
   /** The key id (kid) of the private key at the provider. */
@@ -1385,6 +1389,8 @@ export interface ProvidersConfigureParams {
   assertionAudience?: "endpoint" | "issuer";
   /** omit leaves out the parameter resource, for providers that refuse it (RFC 8707). */
   resourceParameter?: "omit";
+  /** The team in whose name the private key signs a client secret (client_secret_signed). */
+  teamId?: string;
 }
 
 export interface ProvidersConfigureResult {
@@ -1920,7 +1926,7 @@ export interface CredentialsRejectParams {
 
 export type CredentialsRejectResult = ShutdownResult;
 
-/** Makes the value of an Authorization header: an OAuth 1.0a signature, Bearer or DPoP. */
+/** Makes the header of a request: an OAuth 1.0a signature, Bearer, DPoP or the provider's own. */
 export interface CredentialsSignParams {
   /** An account's id, from accounts.list. */
   account: string;
@@ -1937,8 +1943,10 @@ export interface CredentialsSignParams {
 }
 
 export interface CredentialsSignResult {
-  /** The value of the Authorization header. */
-  authorization: string;
+  /** The value of the Authorization header; missing if one of headers has the token. */
+  authorization?: string;
+  /** The further fields that the provider's host takes, by the name. */
+  headers?: Record<string, string>;
   /** The value of the DPoP header to send too, if the token is bound to a key. */
   dpop?: string;
 }
@@ -1987,6 +1995,11 @@ export interface ServicesResolveResult {
   username?: string;
   /** The form of the token over HTTP: a bearer token, or the password of a user name. */
   scheme: "basic" | "bearer";
+  /**
+   * The fields of a request, with {token} in the place of the token, if the host takes others than Authorization
+   * with a bearer token.
+   */
+  headers?: Record<string, string>;
   /** The scopes that the token must have, for credentials.get. */
   scopes?: string[];
   /** The rule that selects the account, as in accounts.explain. */
