@@ -88,25 +88,6 @@ struct ClientAssertion: Sendable, Equatable {
   }
 }
 
-extension Provider {
-  /// Returns the client secret for a request with a place for it: the registration's, or a new one
-  /// that its key signs.
-  func clientSecret(
-    of registration: ClientRegistration, _ effects: Effects
-  ) throws(Problem) -> Secret? {
-    let signing = flows.lazy.compactMap(\.tokens).first {
-      $0.clientAuthentication.fitting(registration) == .signedSecret
-    }
-    guard let signing else { return registration.clientSecret }
-    let address = signing.request.address
-    return Secret(
-      try signing.assertion.text(
-        by: registration, .signedSecret,
-        for: signing.assertion.audiences(at: address, of: signing, step: .token)[0], of: self,
-        id: effects.randomBytes(16), now: effects.now(at: address)))
-  }
-}
-
 extension Problem {
   /// The problem of a registration without the team in whose name its key signs a secret.
   static func lacksTeam(_ provider: Provider) -> Problem {
