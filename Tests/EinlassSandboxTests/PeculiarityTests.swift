@@ -203,7 +203,7 @@ extension PeculiarityTests {
     try await TestBrowser.run(provider) { _, browser async throws in
       var browser = browser
       let behaviour = OAuth2Behaviour(json: provider.demoState["behaviour"] ?? .null)
-      browser.asked["scope"] = behaviour.userinfoScope
+      browser.asked["scope"] = behaviour.scope(forFilling: "person")
       let record = provider.demoState[at: "applications", browser.application]
       let redirects = record?["redirects"]?.strings ?? []
       if redirects.count == 1 { browser.asked["redirect_uri"] = redirects[0] }

@@ -66,8 +66,9 @@ extension OAuth2Provider {
   func redeemDevice(
     _ parameters: [Parameter], of application: Consumer, in world: inout World
   ) throws(OAuth2Refusal) -> Grant {
-    guard let code = parameters["device_code"] else {
-      throw OAuth2Refusal("invalid_request", "device_code is missing")
+    let member = behaviour(in: world).deviceGrant == nil ? "device_code" : "code"
+    guard let code = parameters[member] else {
+      throw OAuth2Refusal("invalid_request", "\(member) is missing")
     }
     guard let record = world.state[at: name, "devices", code], record["used"]?.bool != true,
       sameBytes(record["application"]?.string ?? "", application.id)

@@ -21,7 +21,8 @@ struct OAuth2Behaviour: Sendable {
     ("deviceSeconds", .integer), ("intervalSeconds", .integer), ("tellsCompleteAddress", .flag),
     ("scopes", .texts), ("scopeSeparator", .text), ("signingKey", .text),
     ("tokenMethods", .texts), ("takesQuery", .flag), ("tokenType", .text),
-    ("applicationHeader", .text), ("userinfoScope", .text), ("deviceDenial", .text),
+    ("applicationHeader", .text), ("userinfoScope", .text), ("profileScope", .text),
+    ("deviceDenial", .text), ("deviceGrant", .text),
     ("requiresPush", .flag), ("takesAssertions", .flag), ("idTokenAudience", .text),
     ("revocation", .word(["proven", "open", "bearer"])), ("grants", .texts),
     ("repository", RepositoryRights.shape),
@@ -107,13 +108,17 @@ struct OAuth2Behaviour: Sendable {
   var takesAssertions: Bool { json["takesAssertions"]?.bool ?? false }
   /// The error code for a polling device after a denial.
   var deviceDenial: String { json["deviceDenial"]?.string ?? "access_denied" }
+  /// The grant type of a polling device with its code in `code`; `nil` for the one of RFC 8628.
+  var deviceGrant: String? { json["deviceGrant"]?.string }
   /// The authorization of a revocation: `proven` requires client authentication, `open` only the
   /// token in the form, and `bearer` the token as a bearer token.
   var revocation: String { json["revocation"]?.string ?? "proven" }
   /// The header that userinfo requests must have, with the client id of the token.
   var applicationHeader: String? { json["applicationHeader"]?.string }
-  /// The scope that a token must have for userinfo requests.
-  var userinfoScope: String? { json["userinfoScope"]?.string }
+  /// Returns the scope that a token must have for a userinfo request, or for one of `profile`.
+  func scope(forFilling template: String) -> String? {
+    json[template == "profile" ? "profileScope" : "userinfoScope"]?.string
+  }
 
   /// Splits a scope parameter.
   func split(_ scope: String) -> [String] {

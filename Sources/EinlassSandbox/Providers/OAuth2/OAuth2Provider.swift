@@ -15,8 +15,10 @@ struct OAuth2Provider: Provider {
   /// The endpoints. Their paths are in the state's `endpoints`; one without a path does not exist.
   enum Endpoint: String, CaseIterable {
     case authorization, token, device, deviceToken, verification, revocation, tokenDeletion
-    case introspection, tokenInfo, userinfo, emails, registration, keys, openIDMetadata,
+    case introspection, tokenInfo, userinfo, emails, profile, registration, keys, openIDMetadata,
       oauthMetadata, pushed
+    /// The token endpoint for refresh tokens, if it is another.
+    case refresh
     /// All paths below this one.
     case repository
   }
@@ -43,7 +45,8 @@ struct OAuth2Provider: Provider {
       }
       switch endpoint {
       case .authorization: return authorization(request, in: &world)
-      case .token: return try token(request, in: &world)
+      case .token, .refresh:
+        return try token(request, refreshing: endpoint == .refresh, in: &world)
       case .pushed: return try pushed(request, in: &world)
       case .device: return try device(request, in: &world)
       case .deviceToken: return try deviceToken(request, in: &world)
@@ -56,6 +59,7 @@ struct OAuth2Provider: Provider {
       case .introspection: return try introspection(request, in: &world)
       case .userinfo: return try userinfo(request, in: &world)
       case .emails: return try userinfo(request, filling: "emails", in: &world)
+      case .profile: return try userinfo(request, filling: "profile", in: &world)
       case .registration: return try registration(request, in: &world)
       case .keys: return .json(["keys": .array(publicKeys(in: &world))])
       case .openIDMetadata, .oauthMetadata: return .json(metadata(for: request, in: world))

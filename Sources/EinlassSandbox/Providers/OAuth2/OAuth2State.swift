@@ -8,7 +8,7 @@ extension OAuth2Provider {
   /// - `errorCodes` adds a number to an error.
   /// - `errorNames` and `deviceNames` rename the members of errors and device responses.
   /// - `person` is the userinfo response, `emails` the response of the endpoint for email
-  ///   addresses. In them, `{id}` or another member name in braces is replaced by the user's value,
+  ///   addresses, `profile` that of a second service for tokens of its own. In them, `{id}` or another member name in braces is replaced by the user's value,
   ///   and `{#id}` by the id as a number.
   ///
   /// - `tokenInfo` is the endpoint that answers about a token. `token` says where the token and the
@@ -33,7 +33,7 @@ extension OAuth2Provider {
       ("tokenMembers", .map(.anything)),
       ("errorMembers", .map(.anything)), ("errorCodes", .map(.integer)),
       ("errorNames", .map(.text)), ("deviceNames", .map(.text)),
-      ("person", .map(.anything)), ("emails", .anything),
+      ("person", .map(.anything)), ("emails", .anything), ("profile", .map(.anything)),
       (
         "tokenInfo",
         .members([

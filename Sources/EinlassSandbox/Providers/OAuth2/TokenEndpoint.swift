@@ -17,7 +17,10 @@ extension OAuth2Provider {
     var issuedType: String?
   }
 
-  func token(_ request: Request, in world: inout World) throws(OAuth2Refusal) -> Answer {
+  /// - Parameter isRefresh: Whether it is the endpoint for refresh tokens alone.
+  func token(
+    _ request: Request, refreshing isRefresh: Bool, in world: inout World
+  ) throws(OAuth2Refusal) -> Answer {
     let behaviour = behaviour(in: world)
     guard behaviour.tokenMethods.contains(request.method) else {
       throw OAuth2Refusal("invalid_request", "Use \(behaviour.tokenMethods[0])", status: 405)
@@ -44,12 +47,16 @@ extension OAuth2Provider {
     if let answer = try identityAssertion(parameters, of: application, request, in: &world) {
       return answer
     }
+    let type = parameters["grant_type"] ?? (isRefresh ? "refresh_token" : nil)
+    guard path(of: .refresh, in: world) == nil || isRefresh == (type == "refresh_token") else {
+      throw OAuth2Refusal("unsupported_grant_type", "Another endpoint has this grant type")
+    }
     let grant =
-      switch parameters["grant_type"] {
+      switch type {
       case "authorization_code": try redeemCode(parameters, of: application, in: &world)
       case "refresh_token": try refresh(parameters, of: application, in: &world)
       case "client_credentials": try own(parameters, of: application, in: &world)
-      case "urn:ietf:params:oauth:grant-type:device_code":
+      case behaviour.deviceGrant ?? "urn:ietf:params:oauth:grant-type:device_code":
         try redeemDevice(parameters, of: application, in: &world)
       case Self.jwtBearer: try redeemAssertion(parameters, of: application, request, in: &world)
       case Self.tokenExchange: try exchange(parameters, of: application, request, in: &world)

@@ -25,7 +25,7 @@ extension OAuth2Provider {
       throw OAuth2Refusal(
         "invalid_token", "The token is \(flaw ?? "unknown")", status: 401, challenge: "Bearer")
     }
-    if let scope = behaviour(in: world).userinfoScope {
+    if let scope = behaviour(in: world).scope(forFilling: template) {
       let isThere = record["scopes"]?.strings.contains(scope) ?? false
       world.note("userinfoScope", isThere)
       guard isThere else {
