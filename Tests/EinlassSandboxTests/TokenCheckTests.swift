@@ -42,6 +42,13 @@ import Testing
     Check(
       provider: "twitch", target: "/oauth2/validate", application: "demo-twitch", refusal: 401
     ) { token, _ in ("GET", [("Authorization", "OAuth \(token)")], "") },
+    Check(
+      provider: "yandex", target: "/info?format=json", application: "demo-yandex", refusal: 401
+    ) { token, _ in ("GET", [("Authorization", "OAuth \(token)")], "") },
+    Check(
+      provider: "digitalocean", target: "/v1/oauth/token/info", application: "demo-digitalocean",
+      refusal: 401
+    ) { token, _ in ("GET", [("Authorization", "Bearer \(token)")], "") },
     Check(provider: "google", target: "/tokeninfo", application: "demo-google", refusal: 400) {
       token, _ in ("POST", [("Authorization", "Bearer \(token)")], "")
     },

@@ -13,7 +13,7 @@ import pytest
 from house import SANDBOX
 
 DENIED = {"github": "not found", "gitlab": "403"}
-HOSTS = ["github", "gitlab", "gitea", "forgejo"]
+HOSTS = ["github", "gitlab", "gitea", "forgejo", "huggingface"]
 
 
 def clone(house, provider):
@@ -76,7 +76,8 @@ def test_a_usual_sign_in_reaches_no_private_repository_and_keeps_its_token(house
     ("gitea", ["openid", "write:repository"], True, True), ("gitea", ["openid", "read:user"], False, False),
     ("forgejo", ["read:user"], True, True), ("github", ["repo"], True, True), ("github", ["public_repo"], False, False),
     ("bitbucket", ["account"], False, False), ("bitbucket", ["repository"], True, False),
-    ("bitbucket", ["repository:write"], True, True),
+    ("bitbucket", ["repository:write"], True, True), ("huggingface", ["profile"], False, False),
+    ("huggingface", ["read-repos"], True, False),
 ])
 def test_the_simulated_repository_checks_scopes_as_the_provider_does(house, provider, scopes, reads, writes):
     token = {"application": "demo-" + provider, "user": "3001", "scopes": scopes, "expiresAt": 1 << 40}

@@ -16,8 +16,8 @@ pytestmark = pytest.mark.usefixtures("built")
 # The flows of the providers that tell, or show by a signature, which application a credential was issued to. Elsewhere
 # only an id_token tells it, and without one not even the application's own credential signs anybody in.
 TELLING = {("twitter", "reverseAuth"), ("twitter", "oauth1"), ("flickr", "oauth1"), ("facebook", "systemToken")} | {
-    (provider, kind) for provider in ("facebook", "discord", "gitea", "github", "gitlab", "google", "linkedin",
-                                      "sina-weibo", "twitch") for kind in ("authorizationCode", "deviceCode")}
+    (provider, kind) for provider in ("facebook", "digitalocean", "discord", "gitea", "github", "gitlab", "google",
+                                      "google-cloud", "linkedin", "sina-weibo", "twitch", "yandex") for kind in ("authorizationCode", "deviceCode")}
 # The providers that cannot be asked for the person of a token either.
 NAMELESS = ("outlook", "sequencing")
 # The findings of einlass about a token of another application: the provider names the other one, says that the token

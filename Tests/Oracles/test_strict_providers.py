@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("built")
 CATALOGUE = {provider["id"]: provider for provider in
              json.loads((PROJECT / "Sources/Einlass/Descriptors/providers.json").read_text())["providers"]}
 # The simulations with another name than the provider.
-PLAYED_BY = {"outlook": "microsoft", "twitter": "x"}
+PLAYED_BY = {"azure-devops": "microsoft", "google-cloud": "google", "outlook": "microsoft", "twitter": "x"}
 DAY = 86_400
 # The rules of each simulated provider: PKCE, the ports of the redirect, the client's proof at the token endpoint, the use
 # of refresh tokens, and the lifetimes of access and refresh tokens in seconds. `None`: the sources say nothing, and the
@@ -35,14 +35,20 @@ ENFORCED = {
     "vimeo": ("unknown", "exact", BASIC, "never", None, None),
     "sina-weibo": ("unknown", "any", POST, "never", None, None),
     "apple": ("optional", "any", POST, "kept", None, None),
+    "azure-devops": ("optional", "localhost", BOTH, "rotating", 4_299, None),
     "bitbucket": ("unknown", "exact", BASIC, "rotating", 7_200, 90 * DAY),
+    "digitalocean": ("required", "any", BOTH, "rotating", 30 * DAY, None),
     "discord": ("optional", "exact", BOTH, "rotating", 7 * DAY, None),
     "dropbox": ("optional", "exact", BOTH, "kept", 14_400, None),
+    "figma": ("optional", "exact", BASIC, "kept", 90 * DAY, None),
     "forgejo": ("optional", "any", BOTH, "rotating", None, None),
     "gitea": ("optional", "any", BOTH, "rotating", None, None),
     "github": ("optional", "addresses", POST + BASIC + ["none"], "rotating", 28_800, 15_897_600),
     "gitlab": ("optional", "addresses", BOTH, "rotating", 7_200, None),
     "google": ("optional", "addresses", POST, "kept", 3_599, None),
+    "google-cloud": ("optional", "addresses", POST, "kept", 3_599, None),
+    "heroku": ("unknown", "exact", POST, "rotating", 28_800, None),
+    "huggingface": ("optional", "exact", BASIC, "rotating", 28_800, 90 * DAY),
     "linkedin": ("refused", "exact", POST, "never", 60 * DAY, None),
     "mastodon": ("optional", "addresses", BOTH, "never", None, None),
     "microsoft": ("optional", "localhost", BOTH, "rotating", 4_299, None),
@@ -50,15 +56,27 @@ ENFORCED = {
     "reddit": ("unknown", "exact", BASIC, "kept", DAY, None),
     "slack": ("optional", "exact", BOTH, "never", None, None),
     "spotify": ("optional", "addresses", BOTH, "kept", None, 180 * DAY),
+    "strava": ("unknown", "any", POST, "rotating", 21_600, None),
     "twitch": ("unknown", "exact", POST, "reusable", 14_124, None),
+    "yandex": ("optional", "exact", BOTH, "rotating", None, None),
+    "zoom": ("required", "addresses", BASIC, "rotating", 3_600, 90 * DAY),
     "tencent-weibo": ("unknown", "any", POST, "rotating", None, None),
 }
 SCOPES = {
     "apple": ["openid", "email", "name"],
+    "figma": ["current_user:read", "file_comments:read", "file_comments:write", "file_content:read",
+              "file_dev_resources:read", "file_dev_resources:write", "file_metadata:read", "file_variables:read",
+              "file_variables:write", "file_versions:read", "files:read", "library_analytics:read", "library_assets:read",
+              "library_content:read", "project_metadata:read", "projects:read", "selections:read"],
     "gitlab": ["api", "read_api", "read_user", "read_repository", "write_repository", "openid", "profile", "email"],
+    "heroku": ["global", "identity", "read", "write", "read-protected", "write-protected"],
+    "huggingface": ["openid", "profile", "email", "read-billing", "read-repos", "contribute-repos", "write-repos",
+                    "manage-repos", "inference-api", "jobs", "webhooks", "write-discussions"],
     "linkedin": ["openid", "profile", "email", "w_member_social"],
     "mastodon": ["profile", "read", "read:accounts", "read:statuses", "write", "push", "follow"],
-    "sequencing": ["demo", "external"]}
+    "sequencing": ["demo", "external"],
+    "strava": ["read", "read_all", "profile:read_all", "profile:write", "activity:read", "activity:read_all",
+               "activity:write"]}
 # No refresh is described for GitHub's ordinary tokens, which do not end. Microsoft names no check of a token.
 WITHOUT_REFRESH = {"github", "vimeo", "sina-weibo", "linkedin", "mastodon", "slack", "flickr"}
 
@@ -121,10 +139,12 @@ def at(sandbox, tmp_path):
     """Starts a front end at a provider in its strict form, with a changed descriptor if one is given."""
     started = []
 
-    def at(provider, descriptor=None):
-        options = []
+    def at(provider, descriptor=None, registered=True):
+        options, configuration = [], sandbox.configuration(provider)
+        if not registered:
+            del configuration["applications"]["*"][provider]
         (tmp_path / "config.json").touch(0o600)
-        (tmp_path / "config.json").write_text(json.dumps(sandbox.configuration(provider)))
+        (tmp_path / "config.json").write_text(json.dumps(configuration))
         if descriptor:
             (tmp_path / "providers.json").write_text(json.dumps({"providers": [descriptor]}))
             options = ["--providers", str(tmp_path / "providers.json")]
@@ -231,7 +251,7 @@ def test_a_proof_key_at_linkedin_is_refused(at):
     assert answer.data["serverError"]["code"] == "invalid_client", answer
 
 
-@pytest.mark.parametrize("provider", ["spotify", "github", "gitlab", "mastodon", "google"])
+@pytest.mark.parametrize("provider", ["spotify", "github", "gitlab", "mastodon", "google", "zoom"])
 def test_localhost_is_refused_where_only_the_address_of_this_machine_is_taken(at, provider):
     page = sign_in(at(provider, changed(provider, redirect={"host": "localhost", "path": "/callback"})), provider)
     assert "The redirect address is not registered" in page
@@ -252,7 +272,8 @@ def test_another_port_is_refused_where_the_registered_one_counts(sandbox, at, pr
     assert "The redirect address is not registered" in sign_in(session, provider)
 
 
-@pytest.mark.parametrize("provider, scope", [("mastodon", "email"), ("linkedin", "r_basicprofile"), ("gitlab", "git:read")])
+@pytest.mark.parametrize("provider, scope", [
+    ("mastodon", "email"), ("linkedin", "r_basicprofile"), ("gitlab", "git:read"), ("figma", "file_read")])
 def test_a_scope_that_the_provider_does_not_know_is_refused(at, provider, scope):
     answer = sign_in(at(provider), provider, scopes=[scope])
     assert answer.data["serverError"]["code"] == "invalid_scope", answer
@@ -264,13 +285,36 @@ def test_mail_by_a_code_is_refused_at_google(at):
     assert answer.data["serverError"]["code"] == "invalid_scope", answer
 
 
-def test_a_code_of_twitch_without_its_parameter_for_scopes_is_refused(at):
-    descriptor = copy.deepcopy(CATALOGUE["twitch"])
-    device = next(flow for flow in descriptor["flows"] if flow["kind"] == "deviceCode")
-    del device["deviceAuthorization"]["form"]
-    session = at("twitch", descriptor)
-    answer = session.answer(session.send("accounts.signIn", provider="twitch", flowKind="deviceCode"))
-    assert answer.data["serverError"]["code"] == "invalid_request", answer
+@pytest.mark.parametrize("provider, spoil, code", [
+    ("twitch", lambda flow: flow["deviceAuthorization"].pop("form"), "invalid_request"),
+    ("yandex", lambda flow: flow.pop("question"), "unsupported_grant_type")])
+def test_a_code_for_a_device_without_the_words_of_its_provider_is_refused(sandbox, at, provider, spoil, code):
+    descriptor = copy.deepcopy(CATALOGUE[provider])
+    spoil(next(flow for flow in descriptor["flows"] if flow["kind"] == "deviceCode"))
+    session = at(provider, descriptor)
+    sandbox.control("PATCH", "/state", {provider: {"behaviour": {"intervalSeconds": 1}}})
+    answer = session.answer(session.send("accounts.signIn", provider=provider, flowKind="deviceCode"))
+    assert answer.data["serverError"]["code"] == code, answer
+
+
+def test_an_application_at_digitalocean_registers_itself(sandbox, at):
+    session = at("digitalocean", registered=False)
+    assert isinstance(sign_in(session, "digitalocean"), jsonrpcclient.Ok)
+    issued = [one for id, one in sandbox.state("digitalocean")["applications"].items() if id != "demo-digitalocean"]
+    assert [(one["authentication"], "secret" in one) for one in issued] == [("none", False)]
+    assert issued[0]["redirects"][0].startswith("http://127.0.0.1:")
+
+
+def test_a_token_for_graph_names_nobody_at_azure_devops(at):
+    descriptor = changed("azure-devops", scopes=["User.Read", "offline_access"])
+    assert not isinstance(sign_in(at("azure-devops", descriptor), "azure-devops"), jsonrpcclient.Ok)
+
+
+def test_figma_refreshes_at_an_endpoint_of_its_own_alone(at):
+    session = at("figma", changed("figma", refresh={}))
+    account = sign_in(session, "figma").result["account"]
+    session.call("access.set", provider="figma", state="granted")
+    assert session.call("accounts.renew", account=account)["result"] == "rejected"
 
 
 def test_a_wider_scope_serves_for_those_that_it_contains(at):

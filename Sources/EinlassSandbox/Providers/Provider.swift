@@ -64,8 +64,9 @@ extension Provider {
   var catalogueIDs: [String] {
     switch name {
     case "openid", "x", "bitbucket-data-center": []
-    // Both ask for their tokens at one origin, so they are one provider here.
-    case "microsoft": ["microsoft", "outlook"]
+    // These ask for their tokens at one origin, so they are one provider here.
+    case "google": ["google", "google-cloud"]
+    case "microsoft": ["microsoft", "outlook", "azure-devops"]
     default: [name]
     }
   }

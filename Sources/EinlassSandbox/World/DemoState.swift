@@ -12,8 +12,8 @@ enum DemoState {
   /// Redirects at any port for the providers of the catalogue that know one fixed port, because
   /// another program may have that port, and one sign-in keeps it from the next.
   private static let freeRedirects: [String: String] = {
-    let literal = ["twitter", "bitbucket", "discord", "reddit"]
-    let named = ["vimeo", "dropbox", "linkedin", "slack", "twitch"]
+    let literal = ["twitter", "bitbucket", "discord", "figma", "reddit", "yandex"]
+    let named = ["vimeo", "dropbox", "heroku", "huggingface", "linkedin", "slack", "twitch"]
     return Dictionary(
       uniqueKeysWithValues: literal.map { ($0, "http://127.0.0.1/callback") }
         + named.map { ($0, "http://localhost/callback") })

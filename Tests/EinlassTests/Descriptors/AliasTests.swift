@@ -18,7 +18,7 @@ import Testing
   @Test(arguments: [
     ("twitter.com", "twitter"), ("facebook.com", "facebook"), ("github.com", "github"),
     ("google.com", "google"), ("apple.com", "apple"), ("microsoft.com", "microsoft"),
-    ("linkedin.com", "linkedin"),
+    ("linkedin.com", "linkedin"), ("huggingface.co", "huggingface"),
   ])
   func `The domain of a provider stands for its id`(alias: String, id: String) throws {
     let catalog = ProviderCatalog.builtIn

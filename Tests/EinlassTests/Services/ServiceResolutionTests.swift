@@ -35,6 +35,10 @@ import Testing
       ("https://codeberg.org/ada/app", "forgejo", "oauth2", .basic),
       ("https://bitbucket.org/team/app", "bitbucket", "x-token-auth", .bearer),
       ("imap.gmail.com", "google", nil, .bearer),
+      ("https://www.googleapis.com/drive/v3/files", "google", nil, .bearer),
+      ("https://storage.googleapis.com/storage/v1/b", "google-cloud", nil, .bearer),
+      ("https://dev.azure.com/ada/app/_git/app", "azure-devops", "oauth2", .bearer),
+      ("https://huggingface.co/ada/model", "huggingface", "hf_user", .bearer),
       ("https://graph.microsoft.com/v1.0/me", "microsoft", nil, .bearer),
       ("outlook.office365.com", "outlook", nil, .bearer),
       ("smtp-mail.outlook.com", "outlook", nil, .bearer),
@@ -48,6 +52,15 @@ import Testing
     #expect(resolution.username == username)
     #expect(resolution.scheme == scheme)
     #expect(resolution.service == nil)
+  }
+
+  @Test func `Each host of a built-in provider belongs to it alone`() throws {
+    for provider in ProviderCatalog.builtIn.providers {
+      for host in provider.hosts {
+        let address = try ServiceAddress("https://\(host.name)")
+        #expect(try ProviderCatalog.builtIn.host(serving: address).provider == provider.id)
+      }
+    }
   }
 
   @Test(

@@ -3,8 +3,9 @@ import EinlassJSON
 /// Providers of the web, simulated by their public documentation.
 extension OAuth2Provider {
   static let web = [
-    apple, bitbucket, bitbucketDataCenter, discord, dropbox, forgejo, gitea, gitHub, gitLab, google,
-    linkedIn, mastodon, microsoft, reddit, slack, spotify, twitch, x,
+    apple, bitbucket, bitbucketDataCenter, digitalOcean, discord, dropbox, figma, forgejo, gitea,
+    gitHub, gitLab, google, heroku, huggingFace, linkedIn, mastodon, microsoft, reddit, slack,
+    spotify, strava, twitch, x, yandex, zoom,
   ]
 
   /// No userinfo endpoint: the id_token has the profile. Loopback redirects cannot be registered.
@@ -90,7 +91,7 @@ extension OAuth2Provider {
         "method": "POST",
         "answer": [
           "azp": "{clientId}", "aud": "{clientId}", "sub": "{id}", "scope": "{scope}",
-          "expires_in": "{expiresInText}",
+          "expires_in": "{expiresInText}", "email": "{email}",
         ],
         "refusal": ["error": "invalid_token", "error_description": "Invalid Value"],
         "refusalStatus": 400,
@@ -137,23 +138,33 @@ extension OAuth2Provider {
       "avatar": "{avatar}",
     ])
 
-  /// A token with scopes of Outlook is none for Graph, which names the person.
+  /// A token with scopes of Outlook is none for Graph, which names the person. Azure DevOps names the
+  /// person for its own tokens.
   private static let microsoft = OAuth2Provider(
-    "microsoft", origins: ["https://login.microsoftonline.com", "https://graph.microsoft.com"],
+    "microsoft",
+    origins: [
+      "https://login.microsoftonline.com", "https://graph.microsoft.com",
+      "https://app.vssps.visualstudio.com",
+    ],
     endpoints: [
       "authorization": "/common/oauth2/v2.0/authorize", "token": "/common/oauth2/v2.0/token",
       "device": "/common/oauth2/v2.0/devicecode", "verification": "/devicelogin",
-      "userinfo": "/v1.0/me", "keys": "/common/discovery/v2.0/keys",
+      "userinfo": "/v1.0/me", "profile": "/_apis/profile/profiles/me",
+      "keys": "/common/discovery/v2.0/keys",
     ],
     behaviour: [
       "pkce": "optional", "namesIssuer": false, "offlineScope": "offline_access",
       "accessSeconds": 4299, "tellsCompleteAddress": false, "redirectPorts": "localhost",
       "deviceDenial": "authorization_declined", "userinfoScope": "User.Read",
+      "profileScope": "499b84ac-1321-427f-aa17-267ca6975798/vso.profile",
     ],
     person: [
       "id": "{id}", "displayName": "{name}", "userPrincipalName": "{email}", "mail": "{email}",
     ],
-    applications: ["demo-microsoft": ["name": "Demo", "redirects": webRedirects]], more: rsaKey)
+    applications: ["demo-microsoft": ["name": "Demo", "redirects": webRedirects]],
+    more: rsaKey.merging([
+      "profile": ["id": "{id}", "displayName": "{name}", "emailAddress": "{email}"]
+    ]))
 
   private static let reddit = OAuth2Provider(
     "reddit", origins: ["https://www.reddit.com", "https://oauth.reddit.com"],
@@ -198,6 +209,26 @@ extension OAuth2Provider {
     person: [
       "account_id": "{id}", "id": "{username}", "display_name": "{name}", "email": "{email}",
       "images": [["url": "{avatar}", "width": 300]],
+    ])
+
+  /// Scopes are separated by commas, and token responses name none.
+  private static let strava = OAuth2Provider(
+    "strava", origins: ["https://www.strava.com"],
+    endpoints: [
+      "authorization": "/oauth/authorize", "token": "/oauth/token",
+      "revocation": "/oauth/deauthorize", "userinfo": "/api/v3/athlete",
+    ],
+    behaviour: [
+      "pkce": "unknown", "namesIssuer": false, "authentication": ["client_secret_post"],
+      "accessSeconds": 21_600, "scope": "none", "scopeSeparator": ",", "revocation": "open",
+      "scopes": [
+        "read", "read_all", "profile:read_all", "profile:write", "activity:read",
+        "activity:read_all", "activity:write",
+      ],
+    ],
+    tokenMembers: ["athlete": ["id": "{#id}"]],
+    person: [
+      "id": "{#id}", "username": "{username}", "firstname": "{name}", "profile": "{avatar}",
     ])
 
   /// Token responses have scopes as a list. Userinfo requests need the client id in a header.
