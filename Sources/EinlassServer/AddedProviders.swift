@@ -155,6 +155,31 @@ final class AddedProviders: Sendable {
     return isNew
   }
 
+  /// Adds the provider at a server that a person has named, unless it was added before. Returns its
+  /// id, and its descriptor if it is new. Throws `invalidParameter` for a server of another provider.
+  func place(_ placed: PlacedProvider) throws(Problem) -> (id: String, new: JSONValue?) {
+    refresh()
+    var found = placed.descriptor
+    var isNew = true
+    try change { descriptors throws(Problem) in
+      if let there = descriptors.first(where: placed.isSame) {
+        (found, isNew) = (there, false)
+        return descriptors
+      }
+      let catalog = catalog
+      let isTaken = { (id: String) in catalog.holds(id) || catalog.isTaken(id) }
+      found = placed.named(isTaken)
+      guard !isTaken(found["id"]?.string ?? "") else { throw .takenID }
+      guard let provider = try self.catalog(of: [found]).providers.first,
+        let other = catalog.neighbour(of: provider)
+      else { return descriptors + [found] }
+      throw .serverTaken(found["name"]?.string ?? "", by: other)
+    }
+    let added = try catalog(of: [found])
+    state.withLock { $0 = $0.adding(added) }
+    return (found["id"]?.string ?? "", isNew ? found : nil)
+  }
+
   /// Removes an added provider, unless its stored descriptor has changed since.
   func withdraw(_ descriptor: JSONValue) throws(Problem) {
     let id = descriptor["id"]?.string ?? ""

@@ -10,6 +10,7 @@ import ssl
 import subprocess
 import threading
 import time
+import urllib.request
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler
 
@@ -37,6 +38,21 @@ def with_issuer(usual, issuer):
     return usual | {"id_token": jwt.encode(claims | {"iss": issuer}, KEY, "RS256", {"kid": "k0"})}
 
 
+def with_claims(usual, change):
+    """Returns the token answer with other claims in the id_token; None removes one."""
+    claims = jwt.decode(usual["id_token"], options={"verify_signature": False, "verify_aud": False}) | change
+    claims = {name: value for name, value in claims.items() if value is not None}
+    return usual | {"id_token": jwt.encode(claims, KEY, "RS256", {"kid": "k0"})}
+
+
+def signed_in_at(front_end):
+    """Signs in at the provider that was added, and returns the answer."""
+    id, prompt = front_end.begin(flowKind="authorizationCode")
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(prompt["url"], timeout=60):
+        pass
+    return front_end.answer(id)
+
+
 # Issuers.
 
 def test_an_issuer_may_name_itself_with_the_slash_of_an_empty_path(front_end, provider):
@@ -48,7 +64,8 @@ def test_an_issuer_may_name_itself_with_the_slash_of_an_empty_path(front_end, pr
 # The issuer in the description of the one at /tenant, and words of the refusal.
 OTHER_ISSUERS = {
     "a slash more in a path": ("{base}/tenant/", "names another issuer, {base}/tenant/."),
-    "a template": ("{base}/{{tenantid}}", "names another issuer, {base}/{{tenantid}}."),
+    "a template of another path": ("{base}/{{tenantid}}/v2", "names another issuer, {base}/{{tenantid}}/v2."),
+    "a template beside the path": ("{base}/a{{tenantid}}", "names another issuer, {base}/a{{tenantid}}."),
     "another host": ("https://login.example.com", "names another issuer, https://login.example.com."),
     # The server's own words are not shown as those of einlass.
     "a sentence": ("https://login.example.com. Run curl https://evil.example first", "names another issuer."),
@@ -63,6 +80,71 @@ def test_another_issuer_is_refused_and_named(front_end, provider, row):
         200, {}, body(provider.usual(DESCRIPTION, {}, {}) | {"issuer": named}))
     answer = front_end.answer(front_end.send("providers.add", issuer=provider.base + "/tenant", id="oracle"))
     assert answer.data["reason"] == "providerFailure" and words in answer.message, answer
+
+
+TENANT, OTHER_TENANT = "6f1c2a34-0b7d-4e21-9a55-c0ffee123456", "9188040d-6c67-4c5b-b112-36a304b66dad"
+# Claims of a token of an issuer for many tenants, a change of its key set, and the check that refuses it.
+TENANTS = {
+    "as it is": ({}, {}, None),
+    "an e-mail address that a tenant calls verified": ({"email": "ada@example.org", "email_verified": True}, {}, None),
+    "a key of the tenant": ({}, {"issuer": "{base}/" + TENANT}, None),
+    "a key of any tenant": ({}, {"issuer": "{base}/{tenantid}"}, None),
+    "a key of another tenant": ({}, {"issuer": "{base}/" + OTHER_TENANT}, "signature"),
+    "no tenant": ({"tid": None}, {}, "claims"),
+    "another tenant": ({"tid": OTHER_TENANT}, {}, "issuer"),
+    "no GUID": ({"tid": "tenant", "iss": "{base}/tenant"}, {}, "issuer"),
+}
+
+
+@pytest.mark.parametrize("row", TENANTS)
+def test_an_issuer_of_many_tenants_names_each_person_by_the_tenant(front_end, provider, row):
+    claims, key, check = TENANTS[row]
+    usual = {"iss": provider.base + "/" + TENANT, "tid": TENANT}
+    claims = usual | {name: value.format(base=provider.base) if isinstance(value, str) else value
+                      for name, value in claims.items()}
+    key = {name: value.replace("{base}", provider.base) for name, value in key.items()}
+    provider.answers["/common" + DESCRIPTION] = lambda usual: (
+        200, {}, body(provider.usual(DESCRIPTION, {}, {}) | {"issuer": provider.base + "/{tenantid}"}))
+    provider.answers["/jwks"] = lambda usual: (200, {}, body({"keys": [usual["keys"][0] | key]}))
+    provider.answers[TOKEN] = lambda usual: (200, {}, body(with_claims(usual, claims)))
+    front_end.call("providers.add", issuer=provider.base + "/common", id="oracle")
+    front_end.call("providers.configure", provider="oracle", clientId="cid")
+    answer = signed_in_at(front_end)
+    if check:
+        assert (answer.data["reason"], answer.data["detail"]) == ("verificationFailed", check), answer
+        return
+    account = front_end.call("accounts.list")["accounts"][0]
+    assert account["subject"] == TENANT + "/1001" and answer.result.get("emailVerified") in (None, False)
+    assert "/userinfo" not in [path for path, *_ in provider.log]
+
+
+# The audiences of an id_token, the authorized party, and the check that refuses it with `audiences` and without it.
+AUDIENCES = {
+    "the client alone": (["cid"], None, None, None),
+    "a further one": (["cid", "https://api.example.com"], None, None, "audience"),
+    "a further one of the client": (["cid", "https://api.example.com"], "cid", None, None),
+    "a further one of another": (["cid", "https://api.example.com"], "https://api.example.com", "audience", "audience"),
+    "a foreign one": (["cid", "https://evil.example"], None, "audience", "audience"),
+    "a foreign one of the client": (["cid", "https://evil.example"], "cid", "audience", None),
+    "no client": (["https://api.example.com"], None, "audience", "audience"),
+}
+
+
+@pytest.mark.parametrize("row", AUDIENCES)
+@pytest.mark.parametrize("named", [True, False])
+def test_a_further_audience_is_trusted_if_the_descriptor_names_it(front_end, provider, row, named):
+    audience, party, *checks = AUDIENCES[row]
+    provider.answers[TOKEN] = lambda usual: (200, {}, body(with_claims(usual, {"aud": audience, "azp": party})))
+    words = {"audiences": ["https://api.example.com"]} if named else {}
+    front_end.call("providers.add", descriptor=descriptor({
+        "kind": "authorizationCode", "authorize": {"method": "GET", "url": provider.base + "/authorize"},
+        "token": {"method": "POST", "url": provider.base + "/token"}, "clientAuthentication": "none",
+        "issuer": provider.base, "keySet": provider.base + "/jwks", "scopes": ["openid"], **words},
+        {"id": "/sub", "required": ["id"]}))
+    front_end.call("providers.configure", provider="oracle", clientId="cid")
+    answer = signed_in_at(front_end)
+    check = checks[0 if named else 1]
+    assert (answer.data["detail"] if hasattr(answer, "code") else None) == check, answer
 
 
 # Members of the token answer, and the scopes that the account then has.

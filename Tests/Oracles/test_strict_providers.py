@@ -15,6 +15,7 @@ import jsonrpcclient
 import pytest
 
 from browser import Visitor
+from own_servers import READ, WRITE
 from rotation import PROJECT, SANDBOX
 from session import Session
 
@@ -73,7 +74,8 @@ SCOPES = {
     "huggingface": ["openid", "profile", "email", "read-billing", "read-repos", "contribute-repos", "write-repos",
                     "manage-repos", "inference-api", "jobs", "webhooks", "write-discussions"],
     "linkedin": ["openid", "profile", "email", "w_member_social"],
-    "mastodon": ["profile", "read", "read:accounts", "read:statuses", "write", "push", "follow"],
+    "mastodon": ["profile", "read", "write", "push", "follow", *("read:" + name for name in READ),
+                 *("write:" + name for name in WRITE)],
     "sequencing": ["demo", "external"],
     "strava": ["read", "read_all", "profile:read_all", "profile:write", "activity:read", "activity:read_all",
                "activity:write"]}

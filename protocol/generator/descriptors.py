@@ -8,6 +8,7 @@ MARK = "<!-- protocol/generate writes the rest from the doc comments of Sources/
 TYPES = [
     ("A provider", "Descriptors/Provider.swift", "public final class Provider"),
     ("Another server of the same software", "Descriptors/ProviderModel.swift", "static func read"),
+    ("server", "Descriptors/ServerWord.swift", "struct ServerWord"),
     ("setup", "Descriptors/ProviderSetup.swift", "public struct Setup"),
     ("hosts", "Descriptors/ServedHost.swift", "public struct ServedHost"),
     ("scopeNames", "Descriptors/ScopeNames.swift", "public struct ScopeNames"),

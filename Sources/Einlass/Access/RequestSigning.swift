@@ -57,14 +57,13 @@ extension Provider {
   fileprivate func serves(
     _ url: WebAddress, for resource: String?, among services: [Service]
   ) -> Bool {
-    let origin = ServiceAddress(originOf: url)
-    guard !serves(origin) else { return true }
     var places = services.filter { sameBytes($0.provider, id) }.map(\.address)
     if let resource = resource.flatMap({ try? ServiceAddress($0) }) { places.append(resource) }
-    var url = url
-    url.query = nil
+    var path = url
+    path.query = nil
     // A path that programs read differently counts only as a request to the origin.
-    let address = (try? ServiceAddress(url.text)) ?? origin
+    let address = (try? ServiceAddress(path.text)) ?? ServiceAddress(originOf: url)
+    guard !serves(address) else { return true }
     return places.contains(where: address.isBelow)
   }
 }

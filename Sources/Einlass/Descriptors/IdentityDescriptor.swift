@@ -42,6 +42,8 @@ struct IdentityDescriptor: Sendable, Equatable {
   var hasNumericID: Bool
   /// A prefix of the id's text that is not a part of the id.
   var idPrefix: String?
+  /// Whether the issuer has tenants. Then the id has the tenant of the id_token before its `sub`.
+  var isOfTenant = false
   @Indirect var avatar: Avatar?
   /// A JSON pointer to a boolean, or to the text `true`: whether the provider has verified the
   /// address. `nil` if the provider does not say so.
@@ -139,6 +141,7 @@ struct IdentityDescriptor: Sendable, Equatable {
     guard let value = pointers[.id].flatMap({ answer.at(pointer: $0) }) else { return nil }
     let written = isSubject ? value.subject : value.string
     let text = hasNumericID ? value.int64.map { "\($0)" } : written
+    if isOfTenant { return text.flatMap { answer.subject(ofTenant: $0) } }
     guard let text, let idPrefix else { return text }
     return text.hasPrefix(idPrefix) ? String(text.dropFirst(idPrefix.count)) : nil
   }

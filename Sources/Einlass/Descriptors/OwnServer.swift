@@ -89,7 +89,14 @@ extension Einlass {
   func located(_ request: SignInRequest) throws(Problem) -> Provider {
     let provider = try catalog.provider(request.provider)
     guard provider.passwordSession != nil else {
+      guard provider.server?.label == nil else { throw .serverMissing(provider) }
       guard let path = request.serverParameter else { return provider }
+      guard provider.server == nil else {
+        throw .invalidParameter(
+          path,
+          "Another server of \(provider.name) is only for a sign-in."
+        )
+      }
       let name = path == "/server/host" ? "server" : "parameter \(path)"
       throw .invalidParameter(
         path, "The \(name) is for a server of your own, and \(provider.name) is none.")
@@ -143,7 +150,10 @@ extension Problem {
   fileprivate static func serverMissing(_ provider: Provider) -> Problem {
     Problem(
       .invalidParameter,
-      "The server is not named. \(provider.name) means a server of your own, such as https://pbx.example.com.",
+      """
+      The server is not named. \(provider.name) means a server of your own, such as \
+      \(provider.server?.text ?? "https://pbx.example.com").
+      """,
       advice: .nameServer, provider: provider.id, path: "/server/host")
   }
 }

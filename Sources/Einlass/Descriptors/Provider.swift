@@ -4,6 +4,7 @@ internal import EinlassJSON
 ///
 ///     {"id": "example", "name": "Example", "aliases": ["example.com"], "homepage": "https://example.com",
 ///      "setup": …, "hosts": […], "retired": false, "accounts": "many", "version": "v2",
+///      "server": "https://example.com",
 ///      "registration": ["clientId", "clientSecret"], "dynamicRegistration": …,
 ///      "clientMetadata": false, "publicOnly": false, "locale": …, "permissions": …,
 ///      "scopeNames": …, "scopeContents": …, "identity": …, "flows": […], "verify": …,
@@ -83,6 +84,10 @@ public final class Provider: Sendable {
   /// The request that revokes a token; `nil` if the provider has none.
   let revocation: RequestTemplate?
   let errors: ErrorRules
+  /// The server that a person may replace by another; `nil` if none may be named.
+  let server: ServerWord?
+  /// The folders of the provider's servers that serve others too. No part of the descriptor.
+  let folders: [WebAddress]
   /// The trust in the account's own server. No part of the descriptor.
   let trust: ServerTrust
 
@@ -121,25 +126,21 @@ public final class Provider: Sendable {
   /// The default audience; `nil` if the provider has no audiences.
   public var defaultAudience: AccessGrant.Audience? { permissions.audience }
 
-  private static let members = [
+  static let members = [
     "id", "name", "aliases", "homepage", "setup", "hosts", "retired", "accounts", "version",
     "registration", "dynamicRegistration", "clientMetadata", "publicOnly", "locale", "permissions",
-    "scopeNames", "scopeContents", "identity", "flows", "verify", "revoke", "errors", "like",
-    "origins",
+    "scopeNames", "scopeContents", "identity", "flows", "verify", "revoke", "server", "errors",
+    "like", "origins",
   ]
 
   /// Reads a descriptor. Throws a fault with provider and JSON pointer.
   init(_ value: JSONValue, at pointer: String) throws(DescriptorReader.Fault) {
-    let written = try DescriptorReader(value, at: pointer, provider: nil, members: Self.members)
-    let version = try written.optional("version", written.segment)
+    let value = try Self.versioned(value, at: pointer)
     let unnamed = try DescriptorReader(
-      version.map(value.ofVersion) ?? value, at: pointer, provider: nil, members: Self.members)
+      ServerWord.standingIn(value), at: pointer, provider: nil, members: Self.members)
     id = try Self.id(in: unnamed)
     let reader = try unnamed.naming(id)
-    for word in ["like", "origins"] where reader.has(word) {
-      throw reader.fault(
-        word, "The members like and origins need each other, and allow only id and name besides.")
-    }
+    try Self.requireWhole(reader)
     name = try reader.name("name")
     aliases = try Self.aliases(beside: id, in: reader)
     homepage = try reader.optional("homepage", reader.address)?.text
@@ -161,7 +162,7 @@ public final class Provider: Sendable {
     permissions = try PermissionsDescriptor("permissions", in: reader)
     scopeNames = try ScopeNames("scopeNames", in: reader)
     scopeContents = try ScopeContents("scopeContents", in: reader)
-    identity = try reader.optional("identity") { name throws(DescriptorReader.Fault) in
+    let person = try reader.optional("identity") { name throws(DescriptorReader.Fault) in
       try IdentityDescriptor(name, in: reader)
     }
     var flows: [FlowDescriptor] = []
@@ -172,6 +173,7 @@ public final class Provider: Sendable {
       throw reader.fault("flows", "Expected at least one flow, and each kind at most once.")
     }
     self.flows = flows
+    identity = try Self.identity(person, of: flows, in: reader)
     verification = try reader.optional("verify") { name throws(DescriptorReader.Fault) in
       try VerifyDescriptor(name, in: reader)
     }
@@ -190,10 +192,13 @@ public final class Provider: Sendable {
     errors = try ErrorRules(
       "errors", in: reader, isStandard: flows.contains { $0.tokens != nil })
     trust = ServerTrust()
+    folders = []
+    server = try ServerWord(in: reader, written: value)
     guard can.refresh || !errors.rules.contains(where: { $0.outcome == .renew }) else {
       throw reader.fault("errors", "The outcome renew needs a flow with a renew recipe.")
     }
     try requireOneServer(in: reader)
+    try requireServer(in: reader)
     try requireProof(in: reader)
   }
 
@@ -254,13 +259,14 @@ public final class Provider: Sendable {
     homepage: String?? = nil, hosts: [ServedHost]? = nil,
     dynamicRegistration: DynamicRegistration?? = nil, flows: [FlowDescriptor]? = nil,
     identity: IdentityDescriptor?? = nil, verification: VerifyDescriptor?? = nil,
-    revocation: RequestTemplate?? = nil, trust: ServerTrust? = nil
+    revocation: RequestTemplate?? = nil, setup: Setup? = nil, server: ServerWord?? = nil,
+    folders: [WebAddress]? = nil, trust: ServerTrust? = nil
   ) {
     self.id = id ?? other.id
     self.name = name ?? other.name
     self.aliases = aliases ?? other.aliases
     self.homepage = homepage ?? other.homepage
-    setup = other.setup
+    self.setup = setup ?? other.setup
     self.hosts = hosts ?? other.hosts
     isRetired = other.isRetired
     hasOneAccount = other.hasOneAccount
@@ -277,11 +283,18 @@ public final class Provider: Sendable {
     self.verification = verification ?? other.verification
     self.revocation = revocation ?? other.revocation
     errors = other.errors
+    self.server = server ?? other.server
+    self.folders = folders ?? other.folders
     self.trust = trust ?? other.trust
   }
 
-  func renamed(id: String, name: String) -> Provider {
-    Provider(self, id: id, name: name, aliases: [], homepage: .some(nil))
+  /// Returns a provider like this one at other servers, with this id and name.
+  func moved(id: String, name: String, by move: OriginMove) -> Provider {
+    let moved = relocated(move.callAsFunction)
+    return Provider(
+      moved, id: id, name: name, aliases: [], homepage: .some(nil),
+      setup: setup.relocated(move.callAsFunction), server: .some(nil),
+      folders: moved.folders + move.servers.filter { !$0.path.isEmpty })
   }
 
   /// Returns the same provider with every endpoint moved. Addresses of pictures stay. Of the hosts
@@ -291,7 +304,8 @@ public final class Provider: Sendable {
       self, hosts: isMoved(by: move) ? hosts.compactMap { $0.relocated(move) } : hosts,
       dynamicRegistration: dynamicRegistration?.relocated(move),
       flows: flows.map { $0.relocated(move) }, identity: identity?.relocated(move),
-      verification: verification?.relocated(move), revocation: revocation?.relocated(move))
+      verification: verification?.relocated(move), revocation: revocation?.relocated(move),
+      server: server?.relocated(move), folders: folders.map(move))
   }
 
   /// Returns the same provider with this trust in its server.
@@ -346,18 +360,5 @@ private func isIDCharacter(_ byte: UInt8) -> Bool {
     UInt8(ascii: "-"), UInt8(ascii: "."):
     true
   default: false
-  }
-}
-
-extension JSONValue {
-  /// Returns the same value with every `{version}` in its texts filled in.
-  fileprivate func ofVersion(_ version: String) -> JSONValue {
-    switch self {
-    case .string(let text): .string(replacing("{version}", in: text, with: version))
-    case .array(let elements): .array(elements.map { $0.ofVersion(version) })
-    case .object(let object):
-      .object(JSONObject(object.members.map { ($0.name, $0.value.ofVersion(version)) }))
-    default: self
-    }
   }
 }

@@ -1,11 +1,21 @@
 internal import EinlassCrypto
+internal import EinlassJSON
 
 /// The servers of a provider.
 extension Provider {
-  /// The origins that receive a flow's credentials, verification included. An account is bound to
-  /// them.
+  /// The origin of a request, or the innermost folder of the provider around it.
+  func origin(of address: WebAddress) -> String {
+    guard !folders.isEmpty, let place = try? ServiceAddress(address.origin + address.path) else {
+      return address.origin
+    }
+    let around = folders.filter(place.isServed(at:)).map(\.text)
+    return around.max { $0.utf8.count < $1.utf8.count } ?? address.origin
+  }
+
+  /// The origins, or folders there, that receive a flow's credentials, verification included. An
+  /// account is bound to them.
   func origins(of flow: FlowDescriptor) -> [String] {
-    Set(secretRequests(of: flow).map(\.address.origin)).sorted()
+    Set(secretRequests(of: flow).map { origin(of: $0.address) }).sorted()
   }
 
   /// Returns the binding of a credential of this flow.
@@ -19,9 +29,7 @@ extension Provider {
     guard let flow = flows.first(where: { $0.kind == stored.binding.flowKind }) else {
       return false
     }
-    return secretRequests(of: flow).allSatisfy {
-      stored.binding.origins.contains($0.address.origin)
-    }
+    return Set(origins(of: flow)).isSubset(of: stored.binding.origins)
   }
 
   func secretRequests(of flow: FlowDescriptor) -> [RequestTemplate] {
@@ -51,18 +59,26 @@ extension Provider {
     }
   }
 
-  /// The origins of all requests. A stored registration is bound to them.
+  /// The origins of all requests, or folders there. A stored registration is bound to them.
   var origins: [String] {
-    Set(flows.flatMap { origins(of: $0) } + requests.map(\.address.origin)).sorted()
+    Set(flows.flatMap { origins(of: $0) } + requests.map { origin(of: $0.address) }).sorted()
+  }
+
+  /// Every address of the descriptor that is no page for reading.
+  var addresses: [WebAddress] {
+    flows.flatMap { $0.addresses + specialized(for: $0).requests.map(\.address) }
+      + requests.map(\.address) + [dynamicRegistration?.endpoint].compactMap(\.self)
+  }
+
+  /// Whether every address is at one of these origins or below one of these folders.
+  func isAt(_ servers: [WebAddress]) -> Bool {
+    addresses.allSatisfy { address in
+      servers.contains { sameBytes($0.text, origin(of: address)) }
+    }
   }
 
   /// Whether every request stays on this machine.
-  var isLoopbackOnly: Bool {
-    flows.allSatisfy { flow in
-      flow.addresses.allSatisfy(\.isLoopback)
-        && specialized(for: flow).requests.allSatisfy(\.address.isLoopback)
-    } && requests.allSatisfy(\.address.isLoopback)
-  }
+  var isLoopbackOnly: Bool { addresses.allSatisfy(\.isLoopback) }
 
   /// The requests outside the flows.
   var requests: [RequestTemplate] {

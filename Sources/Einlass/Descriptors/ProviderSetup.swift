@@ -44,4 +44,10 @@ extension Provider.Setup {
     ends = try reader.optional("ends", reader.shown)
     notes = try reader.optional("notes", reader.shown)
   }
+  /// Returns the same instructions with the form at another server.
+  func relocated(_ move: (WebAddress) -> WebAddress) -> Provider.Setup {
+    var moved = self
+    moved.form = form.flatMap { try? WebAddress.parse($0) }.map { move($0).text }
+    return moved
+  }
 }

@@ -18,7 +18,8 @@ public struct ServedHost: Sendable, Equatable {
     case bearer
   }
 
-  /// The origin of the host: `https://git.example.com`. Mail protocols use only its name.
+  /// The origin of the host: `https://git.example.com`, or a folder there. Mail protocols use only
+  /// the name of a host without a folder.
   var address: WebAddress
   /// The user name to send with the token if a protocol needs one; `nil` for the account's own.
   public var username: String?
@@ -29,8 +30,8 @@ public struct ServedHost: Sendable, Equatable {
   /// The further fields of a request.
   var headers: [Parameter] = []
 
-  /// The host's name, with the port if it is not the default one.
-  public var name: String { address.authority }
+  /// The host's name, with the port if it is not the default one, and with the folder.
+  public var name: String { address.authority + address.path }
 
   /// Returns the moved host; `nil` if it stays.
   func relocated(_ move: (WebAddress) -> WebAddress) -> ServedHost? {

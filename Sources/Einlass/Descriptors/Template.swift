@@ -30,6 +30,9 @@ struct Template: Sendable, Equatable {
     case username
     case password
     case csrf
+    /// The application's name for people, and its redirect address, for a registration.
+    case application
+    case redirect
     /// A picture's name in an answer, for providers whose picture addresses contain it.
     case picture
   }
@@ -186,7 +189,10 @@ struct RequestTemplate: Sendable, Equatable {
     let query = query.map { Parameter($0.name, $0.value.filled(values)) }
     var request = HTTPRequest(method, address)
     if let path {
-      request.address.path += path.filled(values, encoding: PercentEncoding.encode)
+      // A server would resolve a dot segment to another path.
+      request.address.path += path.filled(values) {
+        $0 == "." || $0 == ".." ? "" : PercentEncoding.encode($0)
+      }
       request.hidesPath = true
     }
     request.address.query = query.isEmpty ? nil : FormEncoding.encode(query)

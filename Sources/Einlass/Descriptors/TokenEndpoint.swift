@@ -8,7 +8,7 @@ internal import EinlassJSON
 ///     "dpop": true, "clientAuthentication": ["client_secret_basic", "private_key_jwt"],
 ///     "assertion": …, "scopes": ["openid", "email"],
 ///     "issuer": "https://example.com", "keySet": "https://example.com/jwks",
-///     "algorithms": ["RS256"],
+///     "algorithms": ["RS256"], "audiences": ["https://api.example.com"],
 ///     "answer": "form", "tokenAnswer": …, "subject": "/uid", "identity": …, "revoke": …,
 ///     "revocation": …, "revocationAuthentication": "client_secret_post",
 ///     "resourceParameter": "omit", "announcesS256": false, "mutualTLS": …,
@@ -17,7 +17,10 @@ internal import EinlassJSON
 /// The grant's fields and the client authentication are added to the `query` and `form` of `token`
 /// and `refresh.request`. `clientAuthentication` is one method or several; the registration decides
 /// between them. `revocationAuthentication` is for a `revocation` endpoint with its own methods
-/// (RFC 8414 section 2). With `dpop` tokens are bound to a key. With `forResources` a protected
+/// (RFC 8414 section 2). `issuer` may have the place `{tenantid}` for the `tid` of an id_token, which
+/// must be a GUID. The person is then tenant and `sub`: `6f1c…-…/AAAA`. `audiences` are those that an
+/// id_token may have beside the client. Without the word, a token for others must name the client as
+/// its `azp`. With `dpop` tokens are bound to a key. With `forResources` a protected
 /// resource may send people here, unless `announcesS256` is false and it would show a page. With
 /// `resourceParameter` requests for a resource do not name it, because the provider refuses the
 /// parameter. Without `refresh` tokens are not renewed. Without
@@ -51,7 +54,7 @@ struct TokenEndpoint: Sendable, Equatable {
     "token", "refresh", "clientAuthentication", "scopes", "issuer", "keySet", "algorithms",
     "answer", "tokenAnswer", "subject", "identity", "revoke", "assertion",
     "dpop", "revocation", "revocationAuthentication", "forResources", "endSession",
-    "resourceParameter", "announcesS256", "mutualTLS",
+    "resourceParameter", "announcesS256", "mutualTLS", "audiences",
   ]
 
   private enum ResourceParameter: String, CaseIterable {
@@ -84,6 +87,8 @@ struct TokenEndpoint: Sendable, Equatable {
   /// signs them. RFC 7517.
   @Indirect var keySet: WebAddress?
   var algorithms: Set<TokenAlgorithm>
+  /// The further audiences of id_tokens; `nil` for those of a token with the client as `azp`.
+  var audiences: [String]?
   @Indirect var answer: TokenAnswer
   /// The flow's own identity and revocation; `nil` for the provider's.
   @Indirect var identity: IdentityDescriptor?
@@ -112,7 +117,7 @@ struct TokenEndpoint: Sendable, Equatable {
         try reader.word(name, ResourceParameter.self)
       } == .omit
     scopes = try reader.optional("scopes", reader.strings) ?? []
-    issuer = try reader.optional("issuer", reader.address)
+    issuer = try reader.issuer("issuer")
     keySet = try reader.optional("keySet", reader.address)
     algorithms =
       try reader.optional("algorithms") { name throws(DescriptorReader.Fault) in
@@ -130,8 +135,9 @@ struct TokenEndpoint: Sendable, Equatable {
     revocationAuthentication = try reader.authentications("revocationAuthentication")
     endSession = try reader.optional("endSession", reader.address)
     mutualTLS = try MutualTLS("mutualTLS", in: reader)
-    guard issuer.map({ sameBytes($0.text, (try? reader.string("issuer")) ?? "") }) ?? true else {
-      throw reader.fault("issuer", "Expected the address exactly as in the issuer's metadata.")
+    audiences = try reader.optional("audiences", reader.strings)
+    guard audiences == nil || reader.has("keySet") || reader.has("algorithms") else {
+      throw reader.fault("audiences", "This member needs keySet, because it is about id_tokens.")
     }
     // The signed secret is for the issuer, so that only its own servers may get it.
     guard

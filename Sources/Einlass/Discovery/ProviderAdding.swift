@@ -21,6 +21,8 @@ public struct AddProviderRequest: Sendable {
   /// Whether the issuer must have a public address, because a resource on the internet named it;
   /// `nil` if no resource did.
   var isPublicOnly: Bool?
+  /// Whether the person has chosen the issuer, and no protected resource.
+  var isOfPerson: Bool { !requiresS256 && isPublicOnly == nil }
 
   public init(_ source: Source, id: String? = nil, name: String? = nil) {
     self.source = source
@@ -84,7 +86,9 @@ extension Einlass {
         guard let document = try? await self.document(at: other, issuer, request, &absence)
         else { continue }
         do throws(ServerMetadata.Fault) {
-          metadata.complete(from: try ServerMetadata(document, issuer: text))
+          metadata.complete(
+            from: try ServerMetadata(
+              document, issuer: text, allowsTemplate: request.isOfPerson))
         } catch {
           guard !error.isOfProtection || error == .lacksS256 && metadata.announcesS256 else {
             throw .undescribed(.issuer, at: issuer, error.sentence)
@@ -114,7 +118,7 @@ extension Einlass {
     guard let document = try await self.document(at: place, issuer, request, &absence)
     else { return nil }
     do throws(ServerMetadata.Fault) {
-      return try ServerMetadata(document, issuer: text)
+      return try ServerMetadata(document, issuer: text, allowsTemplate: request.isOfPerson)
     } catch {
       // A server that answers each path with JSON does so where it has no document.
       guard error != .member("issuer") else { return nil }
@@ -235,6 +239,7 @@ extension ServerMetadata {
   /// Returns the descriptor of the provider that this metadata describes.
   func descriptor(id: String, name: String) -> JSONObject {
     let verifiesIDTokens = isOpenID && keySetAddress != nil
+    let home = IssuerName(issuer).isTemplate ? tokenEndpoint.origin : issuer
     let tokens = JSONObject(present: [
       "token": request("POST", tokenEndpoint),
       // A server that issues refresh tokens accepts them, although many omit them in
@@ -283,7 +288,7 @@ extension ServerMetadata {
     flows += assertionFlows(tokens)
     return JSONObject(present: [
       "id": .string(id), "name": .string(name),
-      "setup": ["documentation": .string(issuer), "redirect": "http://127.0.0.1/callback"],
+      "setup": ["documentation": .string(home), "redirect": "http://127.0.0.1/callback"],
       "accounts": "many",
       "registration": clientAuthentications.areMutualTLS
         ? ["clientId", "certificate", "privateKey"] : ["clientId"],
@@ -346,6 +351,8 @@ extension ServerMetadata {
   /// A descriptor of the person may state it.
   private func identity(isOpenID: Bool) -> JSONObject? {
     guard isOpenID else { return nil }
+    // Only the id_token names the tenant of the person.
+    let userinfoEndpoint = IssuerName(issuer).isTemplate ? nil : userinfoEndpoint
     var question = userinfoEndpoint.flatMap { request("GET", $0).object }
     question?["bearer"] = "{token}"
     return JSONObject(present: [

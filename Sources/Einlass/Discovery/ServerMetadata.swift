@@ -82,13 +82,19 @@ struct ServerMetadata: Equatable {
 
   /// Reads a document fetched for this issuer. The comparison is exact, but for the slash of an empty
   /// path (RFC 3986 section 6.2.3), because some resources add it to the issuers that they name.
-  init(_ document: JSONValue?, issuer expected: String) throws(Fault) {
+  ///
+  /// - Parameter allowsTemplate: Whether the document may name a template of this issuer, for one of
+  ///   many tenants.
+  init(
+    _ document: JSONValue?, issuer expected: String, allowsTemplate: Bool = false
+  ) throws(Fault) {
     guard let object = document?.object else { throw .member("document") }
     guard let issuer = object["issuer"]?.string else { throw .member("issuer") }
     let home = try? WebAddress.parse(expected)
     let isRoot = home?.path == "/" || home?.path == ""
     guard
       sameBytes(issuer, expected)
+        || allowsTemplate && IssuerName(issuer).isTemplate(of: expected)
         || isRoot && (sameBytes(issuer + "/", expected) || sameBytes(issuer, expected + "/"))
     else { throw .foreignIssuer(issuer) }
     var reader = MetadataReader(object, from: home)

@@ -18,6 +18,7 @@ extension Exchange {
     var expected = IDTokenExpectation(issuer: issuer.text, clientID: registration.clientID)
     expected.accessToken = token.accessToken
     expected.algorithms = endpoint.algorithms
+    expected.furtherAudiences = endpoint.audiences
     expecting(&expected)
     switch try await checkedIDToken(text, expected, endpoint, registration) {
     case .success(let token): return token
@@ -61,7 +62,7 @@ extension IDTokenExpectation.Fault {
     case .signature, .accessTokenHash, .authorizationCodeHash: "signature"
     case .claim: "claims"
     case .issuer: "issuer"
-    case .audience, .authorizedParty: "audience"
+    case .audience, .furtherAudience, .authorizedParty: "audience"
     case .expired, .notYetValid, .issuedAt, .authenticationTime: "expiry"
     case .nonce: "nonce"
     case .subject: "identity"
@@ -75,6 +76,7 @@ extension IDTokenExpectation.Fault {
     case .claim(let name): "its \(name) is missing or malformed"
     case .issuer: "it names another issuer"
     case .audience: "it is for another application"
+    case .furtherAudience: "it is also for another audience than the descriptor names"
     case .authorizedParty: "it does not name this application as its only audience or as its azp"
     case .expired: "it has expired"
     case .notYetValid, .issuedAt: "it was not issued just now"

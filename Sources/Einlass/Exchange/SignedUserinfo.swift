@@ -42,7 +42,10 @@ extension JSONObject {
     from issuer: String, for clientID: String, now: UnixTime
   ) throws(IDTokenExpectation.Fault) {
     if let said = self["iss"]?.present {
-      guard said.string.map({ sameBytes($0, issuer) }) == true else { throw .issuer }
+      let isNamed = said.string.map {
+        IssuerName(issuer).isNamed(by: $0, tenant: self["tid"]?.string)
+      }
+      guard isNamed == true else { throw .issuer }
     }
     if let said = self["aud"]?.present {
       let audience = said.array ?? [said]

@@ -217,7 +217,7 @@ extension AssertionSubject.Owner {
   /// Throws `bindingMismatch` if the exchange uses an origin outside the binding of the id_token. A
   /// descriptor may have changed since the sign-in.
   fileprivate func requireBound(_ endpoint: TokenEndpoint) throws(FlowFailure) {
-    guard endpoint.requests.allSatisfy({ origins.contains($0.address.origin) }) else {
+    guard endpoint.requests.allSatisfy({ origins.contains(provider.origin(of: $0.address)) }) else {
       throw FlowFailure(.bindingMismatch(provider, account))
     }
   }

@@ -9,3 +9,12 @@ extension SignIn {
     return (scopes + token.scopes).withoutRepetitions
   }
 }
+
+extension Provider {
+  /// Returns every scope that a sign-in may ask for.
+  func scopes(of request: SignInRequest) -> [String] {
+    let usual = flows.lazy.compactMap(\.tokens).first?.scopes ?? []
+    return (scopeNames.replaced(in: request.scopes ?? request.resourceScopes) + usual)
+      .withoutRepetitions
+  }
+}

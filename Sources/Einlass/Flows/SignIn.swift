@@ -378,7 +378,7 @@ extension Einlass {
     {
       return try await AutomaticRegistration(
         provider: provider, applicationName: request.applicationTitle ?? request.application,
-        store: store, effects: effects
+        scopes: provider.scopes(of: request), store: store, effects: effects
       ).run(at: offer, signIn)
     }
     let found = try store.registration(request.registration, at: provider)

@@ -75,6 +75,9 @@ public struct SignInRequest: Sendable {
     /// `nil` for the scheme in the name, or https.
     public var isSecure: Bool?
 
+    /// Whether a name is given, and neither port nor scheme beside it.
+    public var isNameAlone: Bool { !name.isEmpty && port == nil && isSecure == nil }
+
     public init(_ name: String, port: UInt16? = nil, isSecure: Bool? = nil) {
       self.name = name
       self.port = port

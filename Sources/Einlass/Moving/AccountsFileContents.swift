@@ -275,11 +275,15 @@ func isDisplayable(_ text: String, limitBytes: Int) -> Bool {
 
 func isTime(_ time: UnixTime) -> Bool { (0...253_402_300_799).contains(time) }
 
-/// Whether these are origins that credentials may be sent to.
+/// Whether these are origins that credentials may be sent to, or folders there.
 private func isOrigins(_ texts: [String], _ trust: ServerTrust = ServerTrust()) -> Bool {
   (1...64).contains(texts.count)
     && texts.allSatisfy { text in
       guard let address = try? WebAddress.parse(text) else { return false }
+      guard address.path.isEmpty else {
+        guard let folder = try? ServiceAddress(text) else { return false }
+        return !folder.isAmbiguous && sameBytes(folder.text, text)
+      }
       return (address.isSafe || trust.allowsPlainHTTP) && sameBytes(address.origin, text)
     }
 }

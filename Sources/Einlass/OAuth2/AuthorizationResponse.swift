@@ -37,7 +37,7 @@ struct PendingAuthorization {
     let answer = (code: parameters["code"], error: parameters["error"])
     if let said = parameters.first("iss") {
       // A server configured without discovery has no known issuer to compare with.
-      guard issuer.map({ sameBytes($0, said) }) ?? true else {
+      guard issuer.map({ IssuerName($0).isNamed(by: said) }) ?? true else {
         return .foreign(issuer: cleaned(said, limitBytes: 200))
       }
     } else if promisesIssuer {

@@ -43,7 +43,8 @@ struct ClientAssertion: Sendable, Equatable {
   /// refresh. The token endpoint's address is one only for a server of the same origin: an issuer may
   /// name the token endpoint of another server, and could use the assertion there.
   func audiences(at address: WebAddress, of tokens: TokenEndpoint, step: Step) -> [String] {
-    let (own, issuer) = (address.text, tokens.issuer?.text)
+    let (own, named) = (address.text, tokens.issuer?.text)
+    let issuer = named.flatMap { IssuerName($0).isTemplate ? nil : $0 }
     let endpoint = tokens.request.address
     let token = endpoint != address && endpoint.origin == address.origin ? endpoint.text : nil
     return switch audience {

@@ -5,9 +5,10 @@ public import EinlassJSON
 public struct IDToken: Sendable {
   /// All claims of the token.
   public let claims: JSONObject
-  /// `iss` and `sub` identify the person permanently, but only together.
+  /// `iss` and `sub` identify the person permanently, but only together. Where the issuer has
+  /// tenants, `subject` has the tenant before `sub`.
   public let issuer: String
-  public let subject: String
+  public fileprivate(set) var subject: String
   public let expiresAt: UnixTime
   public let issuedAt: UnixTime
   /// The time of the person's sign-in: `auth_time`, or else the time of issue of a token with a
@@ -22,8 +23,12 @@ public struct IDToken: Sendable {
 
 /// The expected values of an ID token. OpenID Connect Core 1.0 section 3.1.3.7.
 public struct IDTokenExpectation: Sendable {
+  /// The issuer, or a template with the place `{tenantid}` for the token's `tid`.
   public var issuer: String
   public var clientID: String
+  /// The audiences that a token may have beside the client; `nil` to require this client as the
+  /// authorized party of a token for others too.
+  public var furtherAudiences: [String]?
   /// The nonce of the authorization request; `nil` for a refreshed token, which may lack it.
   public var nonce: String?
   /// The person before a refresh. OpenID Connect Core 1.0 section 12.2.
@@ -50,23 +55,34 @@ public struct IDTokenExpectation: Sendable {
     case signature(JSONWebSignature.Fault)
     /// The payload is no JSON object, or a claim has a wrong type or is missing.
     case claim(String)
-    case issuer, audience, authorizedParty, expired, notYetValid, issuedAt, nonce, subject
+    case issuer, audience, furtherAudience, authorizedParty, expired, notYetValid, issuedAt, nonce,
+      subject
     case authenticationTime, accessTokenHash, authorizationCodeHash
   }
 
   /// Returns the token if one of these keys has signed it and all its claims are as expected at
   /// this time.
   public func check(_ text: String, keys: JSONWebKeySet, now: UnixTime) throws(Fault) -> IDToken {
+    let name = IssuerName(issuer)
+    let keys = name.isTemplate ? keys.ofTenant(in: text) : keys
     let (signature, claims) = try JSONWebSignature.claims(in: text, keys, algorithms)
     // Security event tokens, including logout tokens, have this claim. RFC 8417 section 2.2.
     guard claims["events"]?.present == nil else { throw .signature(.type) }
     var token = IDToken(
       claims: claims, issuer: try claims.text("iss"), subject: try claims.subject(),
       expiresAt: try claims.time("exp"), issuedAt: try claims.time("iat"))
-    guard sameBytes(token.issuer, issuer) else { throw .issuer }
+    let tenant = name.isTemplate ? try claims.text("tid") : nil
+    guard name.isNamed(by: token.issuer, tenant: tenant) else { throw .issuer }
     try checkAudience(claims)
     try checkTimes(token, now)
-    try checkPerson(token)
+    try checkClaims(of: token)
+    if name.isTemplate {
+      guard let person = JSONValue.object(claims).subject(ofTenant: token.subject) else {
+        throw .claim("tid")
+      }
+      token.subject = person
+    }
+    if let subject, !sameBytes(subject, token.subject) { throw .subject }
     token.vouchesForAccessToken = try holdsHash(
       "at_hash", of: accessToken, in: claims, signature.algorithm, or: .accessTokenHash)
     _ = try holdsHash(
@@ -74,8 +90,8 @@ public struct IDTokenExpectation: Sendable {
     return token
   }
 
-  /// Requires this client in the audience. einlass trusts no other audience, so several audiences
-  /// need this client as the authorized party.
+  /// Requires this client in the audience. Other audiences must be named by the descriptor, or need
+  /// this client as the authorized party.
   private func checkAudience(_ claims: JSONObject) throws(Fault) {
     let audience: [String]
     switch claims["aud"] {
@@ -87,7 +103,12 @@ public struct IDTokenExpectation: Sendable {
     }
     guard audience.contains(where: { sameBytes($0, clientID) }) else { throw .audience }
     let party = claims["azp"]?.present
-    guard party != nil || audience.count == 1 else { throw .authorizedParty }
+    let others = audience.filter { !sameBytes($0, clientID) }
+    if let furtherAudiences {
+      guard Set(others).isSubset(of: furtherAudiences) else { throw .furtherAudience }
+    } else {
+      guard party != nil || audience.count == 1 else { throw .authorizedParty }
+    }
     guard party == nil || party?.string.map({ sameBytes($0, clientID) }) == true else {
       throw .authorizedParty
     }
@@ -106,11 +127,10 @@ public struct IDTokenExpectation: Sendable {
     }
   }
 
-  private func checkPerson(_ token: IDToken) throws(Fault) {
+  private func checkClaims(of token: IDToken) throws(Fault) {
     guard (1...255).contains(token.subject.utf8.count),
       token.subject.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
     else { throw .claim("sub") }
-    if let subject, !sameBytes(subject, token.subject) { throw .subject }
     if let nonce {
       guard let said = token.claims["nonce"]?.string,
         constantTimeEqual(Array(said.utf8), Array(nonce.utf8))

@@ -7,6 +7,8 @@ public struct JSONWebKey: Sendable {
   public var id: String?
   /// `alg`, the only algorithm of the key, if it is a registered name. Any other value is ignored.
   public var algorithm: String?
+  /// The issuer, or the template of one, that alone uses the key, where several share a set.
+  let issuer: String?
   let material: Material
 
   enum Material {
@@ -25,6 +27,7 @@ public struct JSONWebKey: Sendable {
     material = .publicKey(key)
     algorithm = json["alg"]?.string.flatMap { Self.registeredAlgorithms.contains($0) ? $0 : nil }
     id = json["kid"]?.keyID
+    issuer = json["issuer"]?.string
   }
 
   /// Makes an HS256 key of a client secret; `nil` if it has fewer than 32 bytes. RFC 7518 section
@@ -33,6 +36,7 @@ public struct JSONWebKey: Sendable {
     guard clientSecret.count >= 32 else { return nil }
     material = .clientSecret(clientSecret)
     algorithm = TokenAlgorithm.hs256.rawValue
+    issuer = nil
   }
 
   private static func publicKey(_ json: JSONObject) -> PublicKey? {
@@ -119,6 +123,14 @@ public struct JSONWebKeySet: Sendable {
   public init?(_ json: JSONValue) {
     guard let members = json["keys"]?.array else { return nil }
     keys = members.compactMap { $0.object.flatMap(JSONWebKey.init) }
+  }
+
+  /// Returns the keys without those of another tenant than the token names.
+  func ofTenant(in token: String) -> JSONWebKeySet {
+    let payload = (try? JSONWebSignature.parse(token)).flatMap { try? JSONReader.read($0.payload) }
+    let named = payload?["iss"]?.string ?? ""
+    return JSONWebKeySet(
+      keys.filter { $0.issuer.map { IssuerName($0).isNamed(by: named) } ?? true })
   }
 
   /// Returns the keys that may have signed a token with this header: those with its `kid`, else

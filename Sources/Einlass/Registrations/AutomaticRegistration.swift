@@ -11,6 +11,8 @@ struct AutomaticRegistration {
   let provider: Provider
   /// The application's name on the provider's page.
   let applicationName: String
+  /// The scopes that the sign-in asks for.
+  let scopes: [String]
   let store: AccountStore
   let effects: Effects
 
@@ -55,42 +57,62 @@ struct AutomaticRegistration {
   private func registration(
     at offer: DynamicRegistration, insteadOf forgotten: ClientRegistration? = nil
   ) async throws(Problem) -> Found {
-    if let stored = try stored(insteadOf: forgotten) { return stored }
+    if let stored = try stored(insteadOf: forgotten, at: offer) { return stored }
     let lease = try await store.lease(leaseName, waiting: effects)
     defer { lease.keepAlive() }
-    if let stored = try stored(insteadOf: forgotten) { return stored }
+    if let stored = try stored(insteadOf: forgotten, at: offer) { return stored }
     let redirect = try await redirect()
-    var response = try await self.response(to: offer, redirect, grantTypes)
+    let wanted = try scopes(beside: offer)
+    var registered = (offer.scopes + wanted).withoutRepetitions
+    var response = try await self.response(to: offer, redirect, grantTypes, registered)
     // Some servers refuse the device grant, which a browser sign-in does not need.
     if response.status == 400, provider.flowKinds.contains(.authorizationCode) {
       let others = grantTypes.filter { $0 != Self.deviceGrant }
-      if others != grantTypes { response = try await self.response(to: offer, redirect, others) }
+      if others != grantTypes {
+        response = try await self.response(to: offer, redirect, others, registered)
+      }
+    }
+    // A server of an older version lacks some scopes.
+    if [400, 422].contains(response.status), wanted.count < registered.count {
+      registered = wanted
+      response = try await self.response(to: offer, redirect, grantTypes, registered)
     }
     let json = try? response.json()
     guard response.isSuccess else { throw refusal(response, json) }
-    let registration: ClientRegistration
+    var registration: ClientRegistration
     let expiresAt: UnixTime?
     do throws(DynamicRegistration.Fault) {
       (registration, expiresAt) = try offer.registration(in: json, redirect: redirect)
     } catch { throw registrationFailure(error.sentence) }
+    if !registered.isEmpty { registration.scopes = registered }
     _ = try store.registrations.set(
       provider.id,
       StoredRegistration(
         provider: provider.id, registration: registration, origins: provider.origins,
         isIssued: true, expiresAt: expiresAt), .usual)
     // A registration that a person configured meanwhile takes precedence.
-    if let stored = try stored(), !stored.isIssued { return stored }
+    if let stored = try stored(at: offer), !stored.isIssued { return stored }
     return Found(registration: registration, isIssued: true, mayBeForgotten: false)
   }
 
+  /// Returns the scopes of the sign-in and of the registration that is replaced; none if a
+  /// registration has no scopes.
+  private func scopes(beside offer: DynamicRegistration) throws(Problem) -> [String] {
+    guard offer.namesScopes else { return [] }
+    let former = try store.registrations.get(provider.id, .usual)?.registration.scopes ?? []
+    return (former + scopes).withoutRepetitions
+  }
+
   private func response(
-    to offer: DynamicRegistration, _ redirect: String?, _ grantTypes: [String]
+    to offer: DynamicRegistration, _ redirect: String?, _ grantTypes: [String],
+    _ scopes: [String]
   ) async throws(Problem) -> HTTPResponse {
     try await effects.send(
       provider.addressed(
         offer.request(
           name: cleaned(applicationName, limitBytes: 128), redirect: redirect,
-          grantTypes: grantTypes)))
+          grantTypes: grantTypes,
+          scope: scopes.isEmpty ? nil : scopes.joined(separator: provider.permissions.separator))))
   }
 
   /// Returns a replacement for a forgotten registration, possibly one that another request has
@@ -139,10 +161,12 @@ struct AutomaticRegistration {
     }
   }
 
-  /// Returns the stored registration, unless it is forgotten, expires soon, or was made for another
-  /// server. A registration of a person is always used; for another server it throws
-  /// `bindingMismatch`.
-  private func stored(insteadOf forgotten: ClientRegistration? = nil) throws(Problem) -> Found? {
+  /// Returns the stored registration, unless it is forgotten, expires soon, lacks a scope of the
+  /// sign-in, or was made for another server. A registration of a person is always used; for another
+  /// server it throws `bindingMismatch`.
+  private func stored(
+    insteadOf forgotten: ClientRegistration? = nil, at offer: DynamicRegistration
+  ) throws(Problem) -> Found? {
     guard try store.knownRegistration(at: provider) != nil,
       let stored = try store.registrations.get(provider.id, .usual)
     else { return nil }
@@ -154,7 +178,9 @@ struct AutomaticRegistration {
     let isOver = stored.expiresAt.map { $0 - Self.marginSeconds <= effects.now() } ?? false
     let isForgotten =
       forgotten.map { sameBytes($0.clientID, stored.registration.clientID) } ?? false
-    guard provider.takes(stored.known), !isOver, !isForgotten else { return nil }
+    let hasScopes =
+      !offer.namesScopes || Set(scopes).isSubset(of: stored.registration.scopes ?? scopes)
+    guard provider.takes(stored.known), !isOver, !isForgotten, hasScopes else { return nil }
     return Found(
       registration: stored.registration, isIssued: true, mayBeForgotten: true)
   }

@@ -32,6 +32,8 @@ public struct ClientRegistration: Sendable, Equatable {
   /// The path of a file with an assertion for the flows `jwtBearer` and `tokenExchange`. Only the
   /// configuration file may name it.
   public var assertionFile: String?
+  /// The scopes that the provider registered on request; `nil` for all.
+  public var scopes: [String]?
   /// Whether the client id is the address of a client ID metadata document, used only without
   /// another registration.
   public var isDocument = false
@@ -68,7 +70,7 @@ extension ClientRegistration {
       "idTokenAlgorithm": idTokenAlgorithm.map(JSONValue.string),
       "assertionAudience": assertionAudience.map(JSONValue.string),
       "resourceParameter": omitsResource ? "omit" : nil,
-      "teamId": teamID.map(JSONValue.string),
+      "teamId": teamID.map(JSONValue.string), "scopes": scopes.map { JSONValue($0) },
     ])
   }
 
@@ -89,5 +91,6 @@ extension ClientRegistration {
     assertionAudience = object?["assertionAudience"]?.string
     omitsResource = object?["resourceParameter"]?.string == "omit"
     teamID = object?["teamId"]?.string
+    scopes = object?["scopes"]?.array?.compactMap(\.string)
   }
 }

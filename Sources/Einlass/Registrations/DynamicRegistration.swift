@@ -4,7 +4,15 @@ internal import EinlassJSON
 /// A provider's registration endpoint, and the client authentication to request there. RFC 7591.
 ///
 ///     "dynamicRegistration": {"url": "https://example.com/register",
-///                             "clientAuthentication": "none"}
+///                             "clientAuthentication": "none", "scopes": ["email"]}
+///     "dynamicRegistration": {"url": "https://example.com/apps",
+///                             "clientAuthentication": "client_secret_post",
+///                             "form": {"name": "{application}", "redirects": "{redirect}",
+///                                      "scopes": "{permissions}"}}
+///
+/// `form` is for a provider with a request of its own in place of the standard's JSON. `scopes` are
+/// those to register beside the requested ones, because a registration has no others later. If the
+/// provider refuses them, only the requested ones are registered.
 struct DynamicRegistration: Sendable, Equatable {
   /// The longest answer that is read, in bytes.
   static let limitBytes = 64 << 10
@@ -14,8 +22,15 @@ struct DynamicRegistration: Sendable, Equatable {
   var endpoint: WebAddress
   /// The requested way; the answer may name another.
   var clientAuthentication: ClientAuthentication
+  /// The provider's own request; empty for that of the standard.
+  var form: [RequestTemplate.Field] = []
+  /// The scopes to register; empty if a registration names none.
+  var scopes: [String] = []
   /// The refusal of the last sign-in, in a sentence; einlass writes it for an added provider.
   var refusal: String?
+
+  /// Whether a registration has scopes, and the sign-ins have no others.
+  var namesScopes: Bool { !scopes.isEmpty || form.contains { $0.value.mentions(.permissions) } }
 
   /// The reason an answer is no registration.
   enum Fault: Error, Equatable {
@@ -30,15 +45,32 @@ struct DynamicRegistration: Sendable, Equatable {
   /// Returns the request to register a native application. RFC 7591 section 3.1, with
   /// `application_type` of OpenID Connect Dynamic Client Registration 1.0 section 2.
   ///
-  /// - Parameter redirect: `nil` for a client without a redirect.
-  func request(name: String, redirect: String?, grantTypes: [String]) -> HTTPRequest {
+  /// - Parameters:
+  ///   - redirect: `nil` for a client without a redirect.
+  ///   - scope: The scopes as one text; `nil` if the registration names none.
+  func request(
+    name: String, redirect: String?, grantTypes: [String], scope: String? = nil
+  ) -> HTTPRequest {
+    guard form.isEmpty else {
+      let values = Template.Values(texts: [
+        .application: name, .redirect: redirect ?? "", .permissions: scope ?? "",
+      ])
+      return HTTPRequest(
+        .post, endpoint,
+        headers: [
+          .init("Content-Type", FormEncoding.mediaType), .init("Accept", "application/json"),
+        ],
+        body: Array(
+          FormEncoding.encode(form.map { Parameter($0.name, $0.value.filled(values)) }).utf8),
+        responseLimitBytes: Self.limitBytes)
+    }
     let metadata = JSONObject(present: [
       "client_name": .string(name),
       "redirect_uris": redirect.map { [.string($0)] },
       "grant_types": JSONValue(grantTypes),
       "response_types": redirect.map { _ in ["code"] },
       "token_endpoint_auth_method": .string(clientAuthentication.rawValue),
-      "application_type": "native",
+      "application_type": "native", "scope": scope.map(JSONValue.string),
     ])
     return HTTPRequest(
       .post, endpoint,
@@ -95,9 +127,16 @@ struct DynamicRegistration: Sendable, Equatable {
 
 extension DynamicRegistration {
   init(_ name: String, in reader: DescriptorReader) throws(DescriptorReader.Fault) {
-    let reader = try reader.object(name, members: ["url", "clientAuthentication", "refused"])
+    let reader = try reader.object(
+      name, members: ["url", "clientAuthentication", "form", "scopes", "refused"])
     endpoint = try reader.address("url")
     clientAuthentication = try reader.word("clientAuthentication", ClientAuthentication.self)
+    form = try RequestTemplate.fields(
+      "form", in: reader, [.application, .redirect, .permissions])
+    scopes = try reader.optional("scopes", reader.strings) ?? []
+    guard
+      scopes.isEmpty || form.isEmpty || form.contains(where: { $0.value.mentions(.permissions) })
+    else { throw reader.fault("scopes", "The member form has no {permissions} for them.") }
     refusal = try reader.optional("refused", reader.shown)
   }
 

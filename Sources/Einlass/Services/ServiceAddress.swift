@@ -20,6 +20,13 @@ public struct ServiceAddress: Sendable, Equatable {
 
   private var path: String { segments.map { "/\($0)" }.joined() }
 
+  /// The address without a trailing slash.
+  var place: WebAddress {
+    var place = web
+    place.path = path
+    return place
+  }
+
   /// The reason why a text is no address of a service, as the end of a sentence.
   public struct Fault: Error, Sendable, Equatable {
     public var explanation: String
@@ -54,12 +61,20 @@ public struct ServiceAddress: Sendable, Equatable {
     isAmbiguous = false
   }
 
-  /// Whether this address is at the same host and port as the host of a provider. A host alone
-  /// matches every scheme.
-  func isServed(at host: ServedHost) -> Bool { isAt(host.address, isHostAlone: isHostAlone) }
+  /// Whether this address is at the same host and port as the host of a provider, and in its folder.
+  /// A host alone matches every scheme, but no folder.
+  func isServed(at host: ServedHost) -> Bool {
+    host.address.path.isEmpty
+      ? isAt(host.address, isHostAlone: isHostAlone) : isServed(at: host.address)
+  }
 
-  /// Whether this address has a scheme, and this origin.
-  func isServed(at origin: WebAddress) -> Bool { !isHostAlone && isAt(origin, isHostAlone: false) }
+  /// Whether this address has a scheme, and is at this origin or below this folder.
+  func isServed(at place: WebAddress) -> Bool {
+    guard !isHostAlone, !place.path.isEmpty else {
+      return !isHostAlone && isAt(place, isHostAlone: false)
+    }
+    return (try? ServiceAddress(place.text)).map(isBelow) ?? false
+  }
 
   private func isAt(_ other: WebAddress, isHostAlone: Bool) -> Bool {
     sameBytes(web.host, other.host) && web.port == other.port
@@ -79,6 +94,11 @@ public struct ServiceAddress: Sendable, Equatable {
   /// Whether some program could read this address as one below the other one's path.
   func isPerhapsBelow(_ other: ServiceAddress) -> Bool {
     isAmbiguous && !other.segments.isEmpty && isAt(other.web, isHostAlone: false)
+  }
+
+  /// Whether some program could read this address as one below this folder.
+  func isPerhapsBelow(_ folder: WebAddress) -> Bool {
+    isAmbiguous && isAt(folder, isHostAlone: false)
   }
 
   /// Whether this address is the other one, or below its path. Below a host alone is every scheme.

@@ -194,6 +194,9 @@ extension ProviderCatalog {
     var found: [ServiceResolution] = []
     for entry in entries where entry.mayHold(address.web.host) {
       let provider = entry.provider
+      guard !provider.folders.contains(where: address.isPerhapsBelow) else {
+        throw .ambiguous(address)
+      }
       let host = provider.hosts.first(where: address.isServed(at:))
       guard host != nil || provider.serves(address) else { continue }
       var resolution = ServiceResolution(provider: provider.id)
@@ -210,8 +213,8 @@ extension ProviderCatalog {
 }
 
 extension Provider {
-  /// Whether the provider's tokens may be sent to this address: it is at one of the hosts or at an
-  /// origin of the provider's own requests.
+  /// Whether the provider's tokens may be sent to this address: it is at one of the hosts, or at an
+  /// origin or in a folder of the provider's own requests.
   func serves(_ address: ServiceAddress) -> Bool {
     hosts.contains(where: address.isServed(at:))
       || origins.contains { origin in

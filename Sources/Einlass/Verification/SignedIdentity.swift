@@ -13,6 +13,7 @@ extension CredentialCheck {
     let audience = expected.clientID ?? registration.clientID
     var wanted = IDTokenExpectation(issuer: issuer.text, clientID: audience)
     wanted.algorithms = endpoint.algorithms
+    wanted.furtherAudiences = endpoint.audiences
     wanted.nonce = expected.nonce
     // If the account's id is not `sub`, it is compared after the id_token is verified.
     wanted.subject = provider.identity?.isSubject ?? true ? expected.id : nil
@@ -59,8 +60,8 @@ extension IDTokenExpectation.Fault {
   fileprivate var verification: Verification.Check {
     switch self {
     case .signature, .accessTokenHash, .authorizationCodeHash: .signature
-    case .claim("iss"), .issuer: .issuer
-    case .claim("aud"), .audience, .authorizedParty: .audience
+    case .claim("iss"), .claim("tid"), .issuer: .issuer
+    case .claim("aud"), .audience, .furtherAudience, .authorizedParty: .audience
     case .claim("sub"), .subject: .identity
     case .claim("exp"), .claim("iat"), .claim("nbf"), .claim("auth_time"): .expiry
     case .claim: .signature

@@ -4,7 +4,9 @@ internal import EinlassJSON
 
 /// The options of a sign-in at a server of the person's own.
 struct OwnServerOptions: ParsableArguments {
-  @Option(help: "Your own server, for a provider such as fcsdk: https://pbx.example.com:8443.")
+  @Option(
+    help:
+      "Your own server, for a provider such as fcsdk, gitlab or mastodon: https://git.example.com.")
   var server: String?
 
   @Option(help: "Your user name at that server (default: asked for).")
@@ -46,12 +48,12 @@ struct OwnServerOptions: ParsableArguments {
   /// Returns the parameter `server` of `accounts.signIn`. A person at the terminal is asked about a
   /// certificate that is not trusted.
   ///
-  /// - Parameter provider: the provider of an account that is signed in to again.
-  func parameter(_ console: Console, again provider: String?) throws(Failure) -> JSONObject {
-    var isOwn = server != nil
-    if !isOwn, let provider {
-      isOwn = try console.flowKinds(of: provider).contains("passwordSession")
-    }
+  /// - Parameter provider: the provider; `nil` for a resource.
+  func parameter(_ console: Console, at provider: String?) throws(Failure) -> JSONObject {
+    let isOwn =
+      try provider.map { provider throws(Failure) in
+        try console.flowKinds(of: provider).contains("passwordSession")
+      } ?? false
     let file = try caFile.map { path throws(Failure) in try absolute(path) }
     return JSONObject(present: [
       "host": server.map(JSONValue.string), "username": username.map(JSONValue.string),

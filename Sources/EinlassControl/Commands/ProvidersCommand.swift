@@ -70,6 +70,7 @@ struct ProvidersShow: ServerCommand {
       ("problem", provider["problem"]?.explanation(repeating: server.repeated)),
       ("sign-in by", provider["flowKinds"]?.plain),
       ("can", ProvidersList.abilities(provider["can"])),
+      ("server", (provider["server"]?.plain).map { "\($0), or another one by --server" }),
       ("hosts", Self.hosts(provider["hosts"])),
       ("scope names", Self.scopeNames(provider["scopeNames"])),
     ]

@@ -18,6 +18,7 @@ struct SignIn: ServerCommand {
         einlassctl sign-in https://photos.example.com/mcp
         einlassctl sign-in photos --flow jwtBearer --from work/ada
         einlassctl sign-in fcsdk --server https://pbx.example.com --username ada
+        einlassctl sign-in gitlab --server https://git.example.com
 
       A server of your own may have a certificate that no authority has signed. Then its public key \
       is shown here, and the password is sent only after you have accepted it. Without a terminal, \
@@ -106,7 +107,7 @@ struct SignIn: ServerCommand {
     }
     let source = try assertionFrom.map { name throws(Failure) in try console.account(name) }
     let known = resource == nil ? [] : try console.list("providers.list", "providers")
-    let own = try ownServer.parameter(console, again: account?.provider)
+    let own = try ownServer.parameter(console, at: provider)
     let params = JSONObject(present: [
       "provider": resource == nil ? provider.map { .string($0) } : nil,
       "resource": resource.map { .string($0) }, "probe": resource.map { _ in true },

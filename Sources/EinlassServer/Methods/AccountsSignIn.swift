@@ -29,7 +29,10 @@ func accountsSignIn(_ server: Server) -> Method {
         .optional(
           "identityProblem", .reference("Problem"),
           "The failure of the provider's identity request, if the id_token alone names the person."),
-        .optional("provider", .identifier, "With resource: the provider that issues its tokens."),
+        .optional(
+          "provider", .identifier,
+          "The provider that issues the tokens, if it is not the one of the request: with resource, and at another server."
+        ),
         .optional(
           "resource", .string(maxBytes: nil),
           "The resource's own name, for credentials.get."),
@@ -47,10 +50,10 @@ func accountsSignIn(_ server: Server) -> Method {
       return try await server.perform(
         params, call, request.map(PendingRequest.Kind.signIn) ?? .locate(resource: address)
       ) { pending, asker async throws(Problem) in
-        let request = try await server.signInRequest(request, at: address, params, pending, asker)
-        let signedIn = try await server.einlass.signIn(request, asking: asker)
-        server.scheduleRefresh(of: signedIn.account.id, for: request.resource)
-        let isForResource = request.resource != nil
+        let (request, new) = try await server.signInRequest(
+          request, at: address, params, pending, asker)
+        let signedIn = try await server.signIn(request, at: new, asking: asker)
+        let isElsewhere = request.provider != params[Params.provider]
         return JSONObject(present: [
           "account": .string(signedIn.account.id.rawValue),
           "created": .bool(signedIn.created),
@@ -62,7 +65,7 @@ func accountsSignIn(_ server: Server) -> Method {
           },
           "profile": signedIn.identity?.profile.map(JSONValue.object),
           "identityProblem": signedIn.identityProblem.map { problemObject($0) },
-          "provider": isForResource ? .string(request.provider) : nil,
+          "provider": isElsewhere ? .string(request.provider) : nil,
           "resource": request.resource.map(JSONValue.string),
         ])
       }
@@ -85,12 +88,22 @@ private let assertionRule = Rule(
 
 extension Server {
   /// Returns the request; for a resource, finds the provider that issues its tokens and adds it if
-  /// it is new.
+  /// it is new. For another server of a provider, adds that, and returns its descriptor if it is new.
   fileprivate func signInRequest(
     _ known: SignInRequest?, at resource: String, _ params: JSONObject,
     _ pending: PendingRequest, _ asker: Asker
-  ) async throws(Problem) -> SignInRequest {
-    if let known { return known }
+  ) async throws(Problem) -> (SignInRequest, new: JSONValue?) {
+    if let known {
+      let provider = try catalog.provider(known.provider)
+      guard provider.serverText != nil, let place = known.login.server, place.isNameAlone else {
+        return (known, nil)
+      }
+      let (id, new) = try added.place(PlacedProvider(provider, at: place.name))
+      var request = signInRequest(params, of: session.frontEnd, at: id, by: "accounts.signIn")
+      request.login.server = nil
+      pending.continues(as: request, at: try catalog.provider(id))
+      return (request, new)
+    }
     asker.report(.discovering)
     let resource = try await budgetedEinlass.protectedResource(
       at: resource, challenge: params[Params.challenge], asks: params[Params.probe],
@@ -106,7 +119,44 @@ extension Server {
     request.resourceScopes = resource.scopes ?? []
     request.isStepUp = resource.isStepUp
     pending.continues(as: request, at: try catalog.provider(id))
-    return request
+    return (request, nil)
+  }
+
+  /// Whether the registration of a sign-in depends on the server that it names or needs.
+  func dependsOnServer(_ kind: PendingRequest.Kind) throws(Problem) -> Bool {
+    guard case .signIn(let request) = kind else { return false }
+    let isIncomplete = try catalog.provider(request.provider).isServerIncomplete
+    return request.login.server != nil || isIncomplete
+  }
+
+  /// Signs in. `new` is the descriptor of a provider that was added for it.
+  fileprivate func signIn(
+    _ request: SignInRequest, at new: JSONValue?, asking asker: Asker
+  ) async throws(Problem) -> AccountStore.Added {
+    do throws(Problem) {
+      let signedIn = try await einlass.signIn(request, asking: asker)
+      scheduleRefresh(of: signedIn.account.id, for: request.resource)
+      return signedIn
+    } catch {
+      if let new { withdraw(new, after: error) }
+      throw error
+    }
+  }
+
+  /// Removes a provider that was added for a failed sign-in. It stays without a registration, because
+  /// that is entered for it.
+  fileprivate func withdraw(_ descriptor: JSONValue, after problem: Problem) {
+    guard problem.reason != .authenticatorUnconfigured, let id = descriptor["id"]?.string else {
+      return
+    }
+    let isUsed = try? store.read { reader throws(Problem) in
+      let accounts = try reader.accounts(of: id, after: .min, limit: 1)
+      let registration = try reader.registration(at: id)
+      return !accounts.isEmpty || registration?.isIssued == false
+    }
+    guard isUsed == false else { return }
+    _ = try? store.registrations.set(id, nil, .usual)
+    try? added.withdraw(descriptor)
   }
 
   /// Makes the sign-in of a front end with these parameters.
@@ -207,6 +257,12 @@ private let accountsSignInDescription = """
 
   For a server of the person's own:
 
+  - **A provider with `server`** in `providers.list` has other servers of the same software. `server.host` names one: an https
+    address, also with the path of a folder, or the part in braces of `server`. einlass adds it as a provider of its own, or
+    takes the one that it has added for that server, and signs in there: `provider` of the result. Every address moves there,
+    and no registration of the usual server is used. The new provider is removed if the sign-in fails, unless the registration
+    is missing: `providers.configure` of the next step enters it. A server of another provider is refused (`path`
+    `/server/host`, with that provider).
   - **`passwordSession`** logs in at a server of the person's own, and needs no registration. `server.host`
     names it; a sign-in with `account` uses the account's server. `enterPassword` asks for the user name and the password,
     three times at most; then the sign-in is `wrongCredentials`. einlass sends the password once for each entry and keeps

@@ -62,8 +62,9 @@ extension Server {
           // stored.
           if flow.kind.storesCredential {
             try self.store.requireWritable()
-            // No passphrase is asked for a sign-in that has no registration.
-            if let provider = flow.kind.provider {
+            // No passphrase is asked for a sign-in that has no registration. Another server has one
+            // of its own, and a fault of the server's name comes first.
+            if let provider = flow.kind.provider, try !self.dependsOnServer(flow.kind) {
               try self.einlass.requireRegistration(flow.kind.registration, at: provider)
             }
           }

@@ -106,6 +106,10 @@ let components: [String: Schema] = [
         "aliases", .array(.identifier, max: nil),
         "Other ids that parameters may name; results name the id."),
       .optional("homepage", .string(maxBytes: nil), "The page of the service for people."),
+      .optional(
+        "server", .string(maxBytes: nil),
+        "The server that server.host of accounts.signIn may replace by another; in braces a part that has to be named."
+      ),
       .required(
         "flowKinds", .array(Schema(FlowKind.self), max: nil),
         "The kinds of flow in order of preference."),
@@ -122,7 +126,9 @@ let components: [String: Schema] = [
         "hosts",
         .array(
           .object([
-            .required("host", .string(maxBytes: nil), "The name, and the port if it has one."),
+            .required(
+              "host", .string(maxBytes: nil),
+              "The name, with the port and the folder if it has them."),
             .username, .scheme,
           ]), max: nil),
         "The hosts that take its tokens, besides the origins of its own requests."),

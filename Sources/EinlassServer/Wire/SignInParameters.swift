@@ -16,7 +16,8 @@ enum SignInParams {
     "page", .reference("SignInPage"), default: [:],
     "The request to the provider's page, in the words of OpenID Connect.")
   static let server = TypedField.optional(
-    "server", .reference("OwnServer"), default: [:], "For passwordSession: the person's own server."
+    "server", .reference("OwnServer"), default: [:],
+    "The person's own server: for passwordSession, and in accounts.signIn its host for a provider with server."
   )
 
   static let all = fields(scopes, customParameters, page, server)

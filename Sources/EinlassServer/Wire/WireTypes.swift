@@ -61,6 +61,7 @@ extension JSONValue {
         ])),
     ]
     object["homepage"] = provider.homepage.map(JSONValue.string)
+    object["server"] = provider.serverText.map(JSONValue.string)
     if !provider.aliases.isEmpty { object["aliases"] = JSONValue(provider.aliases) }
     if !provider.hosts.isEmpty { object["hosts"] = .array(provider.hosts.map(JSONValue.init)) }
     if !provider.scopeNames.lists.isEmpty {

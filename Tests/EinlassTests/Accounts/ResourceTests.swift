@@ -71,7 +71,9 @@ import Testing
     let provider = try ProviderCatalog(json: text).provider("as.example")
     #expect(provider.isPublicOnly == !isInternal)
     #expect(provider.relocated { $0 }.isPublicOnly == !isInternal)
-    #expect(provider.renamed(id: "a", name: "A").isPublicOnly == !isInternal)
+    let place = WebAddress(scheme: .https, host: "as.example")
+    let moved = provider.moved(id: "a", name: "A", by: OriginMove(from: place, to: place))
+    #expect(moved.isPublicOnly == !isInternal)
     let request = try provider.addressed(HTTPRequest(.get, WebAddress.parse("https://as.example")))
     #expect(request.needsPublicAddress == !isInternal)
     // The person adds the same issuer.

@@ -80,6 +80,64 @@ import Testing
   }
 
   @Test(
+    "With named further audiences a token has no others, and an authorized party is the client",
+    arguments: [
+      (["client"], nil, nil), (["client", "api"], nil, nil), (["client", "api"], "client", nil),
+      (["api"], nil, IDTokenExpectation.Fault.audience),
+      (["client", "other"], nil, .furtherAudience),
+      (["client", "other"], "client", .furtherAudience),
+      (["client", "api"], "api", .authorizedParty),
+    ] as [(JSONValue, JSONValue?, IDTokenExpectation.Fault?)])
+  func furtherAudiences(
+    audience: JSONValue, party: JSONValue?, expected: IDTokenExpectation.Fault?
+  ) throws {
+    var expectation = Self.expectation()
+    expectation.furtherAudiences = ["api"]
+    let token = Self.token {
+      $0["aud"] = audience
+      $0["azp"] = party
+    }
+    #expect(try fault(token, expectation) == expected)
+  }
+
+  private static let tenant = "6f1c2a34-0b7d-4e21-9a55-c0ffee123456"
+
+  @Test(
+    "An issuer's template is filled from the token's own tenant, a GUID",
+    arguments: [
+      (tenant, .string(tenant), nil), (tenant, nil, IDTokenExpectation.Fault.claim("tid")),
+      (tenant, "6f1c2a34-0b7d-4e21-9a55-c0ffee123457", .issuer), ("common", "common", .issuer),
+      (tenant.uppercased(), .string(tenant.uppercased()), .issuer), ("", "", .issuer),
+      ("\(tenant)/..", .string(tenant), .issuer), ("{tenantid}", "{tenantid}", .issuer),
+      (tenant, 7, .claim("tid")),
+    ] as [(String, JSONValue?, IDTokenExpectation.Fault?)])
+  func template(named: String, tenant: JSONValue?, expected: IDTokenExpectation.Fault?) throws {
+    var expectation = Self.expectation()
+    expectation.issuer = "https://issuer.example/{tenantid}/v2.0"
+    let token = Self.token {
+      $0["iss"] = .string("https://issuer.example/\(named)/v2.0")
+      $0["tid"] = tenant
+    }
+    #expect(try fault(token, expectation) == expected)
+  }
+
+  @Test func `A person of a template's issuer is tenant and subject`() throws {
+    let keys = JSONWebKeySet([try #require(JSONWebKey(clientSecret: Self.secret))])
+    var expectation = Self.expectation()
+    expectation.issuer = "https://issuer.example/{tenantid}/v2.0"
+    let text = Self.token {
+      $0["iss"] = .string("https://issuer.example/\(Self.tenant)/v2.0")
+      $0["tid"] = .string(Self.tenant)
+    }
+    #expect(
+      try expectation.check(text, keys: keys, now: Self.now).subject == "\(Self.tenant)/ada")
+    expectation.subject = "\(Self.tenant)/ada"
+    #expect(try fault(text, expectation) == nil)
+    expectation.subject = "ada"
+    #expect(try fault(text, expectation) == .subject)
+  }
+
+  @Test(
     "Times are checked to the second, with a skew of one minute",
     arguments: [
       ("exp", -59, nil), ("exp", -60, IDTokenExpectation.Fault.expired), ("exp", -61, .expired),

@@ -601,6 +601,7 @@ class ProviderAlways(TypedDict):
 class Provider(ProviderAlways, total=False):
     aliases: List[str]
     homepage: str
+    server: str
     problem: Problem
     added: bool
     hosts: List[ProviderHosts]

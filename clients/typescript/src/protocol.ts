@@ -937,7 +937,7 @@ export type Prompt =
   | TrustCertificatePrompt;
 
 export interface ProviderHosts {
-  /** The name, and the port if it has one. */
+  /** The name, with the port and the folder if it has them. */
   host: string;
   /** The user name to send with the token, if the service needs one; * if it takes any. */
   username?: string;
@@ -992,6 +992,11 @@ export interface Provider {
   aliases?: string[];
   /** The page of the service for people. */
   homepage?: string;
+  /**
+   * The server that server.host of accounts.signIn may replace by another; in braces a part that has to be
+   * named.
+   */
+  server?: string;
   /** The kinds of flow in order of preference. */
   flowKinds:
     | ("reverseAuth"
@@ -1508,7 +1513,7 @@ export interface AccountsSignInParams {
   customParameters?: Record<string, string>;
   /** The request to the provider's page, in the words of OpenID Connect. */
   page?: SignInPage;
-  /** For passwordSession: the person's own server. */
+  /** The person's own server: for passwordSession, and in accounts.signIn its host for a provider with server. */
   server?: OwnServer;
 }
 
@@ -1528,7 +1533,10 @@ export interface AccountsSignInResult {
   profile?: Record<string, unknown>;
   /** The failure of the provider's identity request, if the id_token alone names the person. */
   identityProblem?: Problem;
-  /** With resource: the provider that issues its tokens. */
+  /**
+   * The provider that issues the tokens, if it is not the one of the request: with resource, and at another
+   * server.
+   */
   provider?: string;
   /** The resource's own name, for credentials.get. */
   resource?: string;
@@ -1814,7 +1822,7 @@ export interface AuthPerformParams {
   customParameters?: Record<string, string>;
   /** The request to the provider's page, in the words of OpenID Connect. */
   page?: SignInPage;
-  /** For passwordSession: the person's own server. */
+  /** The person's own server: for passwordSession, and in accounts.signIn its host for a provider with server. */
   server?: OwnServer;
 }
 
@@ -2134,7 +2142,7 @@ export interface UsersSignInParams {
   customParameters?: Record<string, string>;
   /** The request to the provider's page, in the words of OpenID Connect. */
   page?: SignInPage;
-  /** For passwordSession: the person's own server. */
+  /** The person's own server: for passwordSession, and in accounts.signIn its host for a provider with server. */
   server?: OwnServer;
   /**
    * With an account or a sign-in: true adds the application's credential of the account to the result; needs
@@ -2198,7 +2206,7 @@ export interface UsersLinkParams {
   customParameters?: Record<string, string>;
   /** The request to the provider's page, in the words of OpenID Connect. */
   page?: SignInPage;
-  /** For passwordSession: the person's own server. */
+  /** The person's own server: for passwordSession, and in accounts.signIn its host for a provider with server. */
   server?: OwnServer;
   /**
    * With an account or a sign-in: true adds the application's credential of the account to the result; needs
@@ -2242,7 +2250,7 @@ export interface UsersReauthenticateParams {
   customParameters?: Record<string, string>;
   /** The request to the provider's page, in the words of OpenID Connect. */
   page?: SignInPage;
-  /** For passwordSession: the person's own server. */
+  /** The person's own server: for passwordSession, and in accounts.signIn its host for a provider with server. */
   server?: OwnServer;
   /**
    * With an account or a sign-in: true adds the application's credential of the account to the result; needs

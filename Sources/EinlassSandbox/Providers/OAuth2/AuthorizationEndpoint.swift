@@ -103,7 +103,10 @@ extension OAuth2Provider {
       }
     }
     let scopes = behaviour.split(asked.parameters["scope"] ?? "")
-    if let known = behaviour.scopes, let unknown = scopes.first(where: { !known.contains($0) }) {
+    let own = asked.application.record["scopes"].map(\.strings)
+    if let known = own ?? behaviour.scopes,
+      let unknown = scopes.first(where: { !known.contains($0) })
+    {
       world.note("scopes", false, unknown)
       throw Denial("invalid_scope", "There is no scope \(unknown).")
     }

@@ -23,7 +23,8 @@ struct OAuth2Behaviour: Sendable {
     ("tokenMethods", .texts), ("takesQuery", .flag), ("tokenType", .text),
     ("applicationHeader", .text), ("userinfoScope", .text), ("profileScope", .text),
     ("deviceDenial", .text), ("deviceGrant", .text),
-    ("requiresPush", .flag), ("takesAssertions", .flag), ("idTokenAudience", .text),
+    ("requiresPush", .flag), ("registersByForm", .flag), ("takesAssertions", .flag),
+    ("idTokenAudience", .text),
     ("revocation", .word(["proven", "open", "bearer"])), ("grants", .texts),
     ("repository", RepositoryRights.shape),
   ])
@@ -102,6 +103,8 @@ struct OAuth2Behaviour: Sendable {
 
   /// Whether authorization requests must be pushed first (RFC 9126).
   var requiresPush: Bool { json["requiresPush"]?.bool ?? false }
+  /// Whether an application registers itself by a form with its scopes, as at Mastodon.
+  var registersByForm: Bool { json["registersByForm"]?.bool ?? false }
   /// A further audience of id_tokens.
   var idTokenAudience: String? { json["idTokenAudience"]?.string }
   /// Whether the grants of RFC 7523 and RFC 8693 are supported.

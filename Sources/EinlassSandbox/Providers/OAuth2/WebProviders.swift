@@ -121,6 +121,18 @@ extension OAuth2Provider {
       ]
     ]))
 
+  private static let mastodonScopes =
+    ["profile", "read", "write", "push", "follow"]
+    + [
+      "accounts", "blocks", "bookmarks", "favourites", "filters", "follows", "lists", "mutes",
+      "notifications", "search", "statuses",
+    ].map { "read:\($0)" }
+    + [
+      "accounts", "blocks", "bookmarks", "conversations", "favourites", "filters", "follows",
+      "lists",
+      "media", "mutes", "notifications", "reports", "statuses",
+    ].map { "write:\($0)" }
+
   private static let mastodon = OAuth2Provider(
     "mastodon", origins: ["https://mastodon.social"],
     endpoints: [
@@ -130,8 +142,8 @@ extension OAuth2Provider {
     ],
     behaviour: [
       "pkce": "optional", "namesIssuer": false, "lifetime": "none", "refresh": "never",
-      "redirectPorts": "addresses",
-      "scopes": ["profile", "read", "read:accounts", "read:statuses", "write", "push", "follow"],
+      "redirectPorts": "addresses", "registersByForm": true,
+      "scopes": JSONValue(mastodonScopes),
     ],
     person: [
       "id": "{id}", "username": "{username}", "acct": "{username}", "display_name": "{name}",
