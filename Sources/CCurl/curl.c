@@ -76,7 +76,12 @@ ccurl_state ccurl_open(void) {
   return found;
 }
 
-CURL *ccurl_easy_init(void) { return table.easy_init(); }
+CURL *ccurl_easy_init(void) {
+  CURL *easy = table.easy_init();
+  // Before 7.77 a proxy could resume another server's session (CVE-2021-22890, CVE-2021-22901).
+  if (easy != NULL && version < 0x074d00) table.easy_setopt(easy, CURLOPT_SSL_SESSIONID_CACHE, 0L);
+  return easy;
+}
 void ccurl_easy_cleanup(CURL *easy) { table.easy_cleanup(easy); }
 
 CURLcode ccurl_set_long(CURL *easy, CURLoption option, long value) {

@@ -24,6 +24,34 @@ final class AddedProviders: Sendable {
   private let state: Lock<ProviderCatalog>
   private let known: Lock<Known>
 
+  /// The running sign-ins at a provider.
+  private struct SignIns {
+    var count = 0
+    /// The descriptor that was added for the first one; `nil` once an account is there.
+    var placed: JSONValue?
+  }
+  private let signIns = Lock<[String: SignIns]>([:])
+
+  /// Notes a sign-in that begins. `placed` is the descriptor that was added for it.
+  func enter(_ id: String, _ placed: JSONValue?) {
+    signIns.withLock {
+      $0[id, default: SignIns()].count += 1
+      if let placed { $0[id]?.placed = placed }
+    }
+  }
+
+  /// Notes the end of a sign-in. Returns the descriptor that was added for sign-ins that have all
+  /// failed.
+  func leave(_ id: String, signedIn: Bool) -> JSONValue? {
+    signIns.withLock {
+      guard var running = $0[id] else { return nil }
+      running.count -= 1
+      if signedIn { running.placed = nil }
+      $0[id] = running.count == 0 ? nil : running
+      return running.count == 0 ? running.placed : nil
+    }
+  }
+
   /// The file as it was last read.
   private struct Known {
     var text: [UInt8]?
@@ -166,7 +194,8 @@ final class AddedProviders: Sendable {
         (found, isNew) = (there, false)
         return descriptors
       }
-      let catalog = catalog
+      // Another process may have added one since the look.
+      let catalog = try self.catalog(with: descriptors)
       let isTaken = { (id: String) in catalog.holds(id) || catalog.isTaken(id) }
       found = placed.named(isTaken)
       guard !isTaken(found["id"]?.string ?? "") else { throw .takenID }
@@ -278,6 +307,15 @@ final class AddedProviders: Sendable {
     do throws(ProviderCatalog.Fault) {
       return try ProviderCatalog(json: Self.text(of: descriptors), models: catalog).relocated(
         origins: origins)
+    } catch { throw Problem(.invalidParameter, error.explanation, path: error.pointer) }
+  }
+
+  /// Returns the catalogue with these added descriptors alone.
+  private func catalog(with descriptors: [JSONValue]) throws(Problem) -> ProviderCatalog {
+    let own = state.withLock(\.withoutAdded)
+    guard !descriptors.isEmpty else { return own }
+    do throws(ProviderCatalog.Fault) {
+      return try own.adding(json: Self.text(of: descriptors)).catalog.relocated(origins: origins)
     } catch { throw Problem(.invalidParameter, error.explanation, path: error.pointer) }
   }
 

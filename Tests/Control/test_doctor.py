@@ -130,7 +130,7 @@ def test_the_doctor_checks_the_private_key_of_each_application(two, tmp_path, ke
     assert "PRIVATE KEY" not in output + errors
     if said is None:
         assert code == 0 and "problem " not in output, output + errors
-        assert ("sign-ins can start at mastodon, signs" in output) == (application == "*")
+        assert bool(re.search("sign-ins can start at .*mastodon, signs", output)) == (application == "*")
     else:
         who = "einlassctl" if application == "*" else application
         assert code == 1 and re.search(f"^problem  {who} at signs: .*{said}", output, re.M), output + errors

@@ -117,7 +117,7 @@ def test_a_denial_elsewhere_gets_a_next_step(sign_in):
 
 def test_a_pin_of_a_page_elsewhere_is_typed(sign_in):
     with sign_in("twitter") as terminal:
-        terminal.wait_for("Number:")
+        terminal.wait_for("Code:")
         shown = Visitor().open(page(terminal)).press("allow").page
         terminal.type("1234567\r")
         terminal.wait_for("That does not fit")
@@ -146,7 +146,7 @@ def test_the_person_chooses_the_account_if_the_provider_names_none(sign_in):
 def test_three_wrong_entries_are_named_in_the_error(sign_in):
     with sign_in("twitter") as terminal:
         for entry in ("1234567", "x", "7654321"):
-            terminal.wait_for("Number:")
+            terminal.wait_for("Code:")
             terminal.type(entry + "\r")
         assert terminal.end() == 1 and "does not accept the entered PIN. (providerFailure, 1008)" in terminal.shown
         assert "next: Sign in again, and enter the code that the page shows then." in terminal.shown
@@ -171,7 +171,7 @@ def test_a_redirect_without_a_listener_is_pasted(sign_in):
 def test_a_sign_in_as_another_person_gets_a_next_step(sign_in):
     def as_(user, *arguments):
         with sign_in(*arguments) as terminal:
-            terminal.wait_for("Number:")
+            terminal.wait_for("Code:")
             shown = Visitor().open(page(terminal)).press("allow", user=user).page
             terminal.type(re.search(r"\b[0-9]{7}\b", shown)[0] + "\r")
             return terminal.end(), terminal.shown

@@ -279,7 +279,9 @@ extension SignOut {
     switch way {
     case .recipe(let recipe):
       let values: Template.Values
-      do { values = try self.values(for: part, of: stored) } catch { throw FlowFailure(error) }
+      do { values = try self.values(for: part, of: stored, at: recipe.address) } catch {
+        throw FlowFailure(error)
+      }
       _ = try await exchange.send(
         exchange.presenting(recipe.filled(values).request), at: .revoke)
     case .standard(let request, let endpoint):
@@ -293,14 +295,15 @@ extension SignOut {
   }
 
   private func values(
-    for part: Part, of stored: StoredCredential
+    for part: Part, of stored: StoredCredential, at place: WebAddress
   ) throws(Problem) -> Template.Values {
     var values = Template.Values(texts: [
       .token: revealedText(part.token), .refreshToken: revealedText(part.token),
       .clientID: stored.registration.clientID,
     ])
     if let own = own(of: stored) {
-      values[.clientSecret] = try provider?.clientSecret(of: own, effects).map(revealedText)
+      values[.clientSecret] = try provider?.clientSecret(of: own, at: place, effects).map(
+        revealedText)
     }
     return values
   }

@@ -126,7 +126,9 @@ extension HTTPRequest.Header {
     "accept-encoding", "authorization", "connection", "content-encoding", "content-length",
     "content-type", "cookie", "cookie2", "date", "dpop", "expect", "forwarded", "host",
     "keep-alive", "origin", "range", "referer", "set-cookie", "te", "trailer",
-    "transfer-encoding", "upgrade", "via",
+    "transfer-encoding", "upgrade", "via", "early-data", "http2-settings", "max-forwards",
+    "true-client-ip", "x-host", "x-http-method", "x-http-method-override", "x-method-override",
+    "x-original-url", "x-real-ip", "x-rewrite-url",
   ]
 
   /// Whether a descriptor may name this field: one that neither routes or frames a request nor proves

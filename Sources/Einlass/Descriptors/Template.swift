@@ -156,6 +156,12 @@ struct RequestTemplate: Sendable, Equatable {
         "url", "The address must not have a query, which belongs to the member query.")
     }
     path = try reader.template("path", allowing: allowed)
+    if reader.has("path") {
+      let written = try reader.string("path")
+      guard Self.isPlainPath(written) else {
+        throw reader.fault("path", "Expected a path from a slash, without dot segments.")
+      }
+    }
     query = try Self.fields("query", in: reader, allowed)
     form = try Self.fields("form", in: reader, allowed)
     guard form.isEmpty || method == .post else {
@@ -251,5 +257,19 @@ extension DescriptorReader {
       throw fault(name, "Unknown placeholder in braces. Known placeholders: \(known).")
     }
     return template
+  }
+}
+
+extension RequestTemplate {
+  /// Whether a path stays below the address, also with its places filled in: a segment of dots and
+  /// places alone could become a dot segment, but for one place, since that is never filled by dots.
+  fileprivate static func isPlainPath(_ path: String) -> Bool {
+    path.hasPrefix("/") && !path.contains { "?#\\%".contains($0) }
+      && path.split(separator: "/").allSatisfy { segment in
+        let pieces = segment.split(separator: "{", omittingEmptySubsequences: false)
+        let literal =
+          pieces[0] + pieces.dropFirst().map { $0.drop { $0 != "}" }.dropFirst() }.joined()
+        return !literal.allSatisfy { $0 == "." } || (literal.isEmpty && pieces.count == 2)
+      }
   }
 }

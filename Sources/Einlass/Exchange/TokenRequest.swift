@@ -66,6 +66,9 @@ extension Exchange {
     let address = template.address
     var form = fields
     if let proof {
+      guard proof.way != .signedSecret || endpoint.issuer?.origin == address.origin else {
+        throw .signedSecretElsewhere(provider)
+      }
       try proof.way.prove(registration, form: &form, headers: &request.headers) {
         () throws(Problem) in
         try endpoint.assertion.text(
@@ -98,12 +101,13 @@ extension Provider {
   /// Returns the client secret for a request with a place for it: the registration's, or a new one
   /// that its key signs.
   func clientSecret(
-    of registration: ClientRegistration, _ effects: Effects
+    of registration: ClientRegistration, at place: WebAddress, _ effects: Effects
   ) throws(Problem) -> Secret? {
     let signing = flows.lazy.compactMap(\.tokens).first {
       $0.clientAuthentication.fitting(registration) == .signedSecret
     }
     guard let signing else { return registration.clientSecret }
+    guard signing.issuer?.origin == place.origin else { throw .signedSecretElsewhere(self) }
     let address = signing.request.address
     return Secret(
       try signing.assertion.text(
@@ -116,5 +120,12 @@ extension Provider {
 extension RequestTemplate {
   var saysWhoAsks: Bool {
     bearer != nil || basic != nil || mentions(.clientSecret)
+  }
+}
+
+extension Problem {
+  /// The problem of a descriptor that would give a secret, signed for the issuer, to another server.
+  fileprivate static func signedSecretElsewhere(_ provider: Provider) -> Problem {
+    .flowNotSupported(provider, "a signed secret at another server than its issuer's")
   }
 }

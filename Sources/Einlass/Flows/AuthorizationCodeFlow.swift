@@ -35,6 +35,7 @@ func authorizationCode(
     customParameters: flow.pageParameters, page: descriptor.authorize)
   try flow.requireFree(descriptor.authorize)
   if let pushed = descriptor.pushed {
+    try flow.requireFree(pushed)
     flow.asker.report(.requesting)
     do throws(FlowFailure) {
       request.reference = try await exchange.reference(

@@ -25,12 +25,14 @@ struct IssuerName {
   }
 
   /// Whether the template is that of this address, which has the name of a group of tenants in the
-  /// place.
+  /// place. The id of one tenant is not that of every other.
   func isTemplate(of address: String) -> Bool {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     let named = address.split(separator: "/", omittingEmptySubsequences: false)
     return isTemplate && parts.count == named.count
-      && zip(parts, named).allSatisfy { $0 == Self.place || sameBytes(String($0), String($1)) }
+      && zip(parts, named).allSatisfy {
+        $0 == Self.place ? !Self.isTenant($1.lowercased()) : sameBytes(String($0), String($1))
+      }
   }
 
   /// Whether a text is a GUID in lower case: 8, 4, 4, 4 and 12 hexadecimal digits.

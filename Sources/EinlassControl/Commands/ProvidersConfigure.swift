@@ -20,8 +20,6 @@ struct ProvidersConfigure: ServerCommand {
         einlassctl providers configure example --client-id ID --private-key key.pem
         einlassctl providers configure example --client-id ID --private-key key.pem \
           --certificate certificate.pem
-        einlassctl providers configure apple --client-id ID --private-key key.p8 --key-id ID \
-          --team-id ID
         einlassctl providers configure github --remove
       """)
 

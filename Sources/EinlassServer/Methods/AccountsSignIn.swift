@@ -133,12 +133,15 @@ extension Server {
   fileprivate func signIn(
     _ request: SignInRequest, at new: JSONValue?, asking asker: Asker
   ) async throws(Problem) -> AccountStore.Added {
+    added.enter(request.provider, new)
     do throws(Problem) {
       let signedIn = try await einlass.signIn(request, asking: asker)
+      _ = added.leave(request.provider, signedIn: true)
       scheduleRefresh(of: signedIn.account.id, for: request.resource)
       return signedIn
     } catch {
-      if let new { withdraw(new, after: error) }
+      let placed = added.leave(request.provider, signedIn: false)
+      if let placed { withdraw(placed, after: error) }
       throw error
     }
   }
