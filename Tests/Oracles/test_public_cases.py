@@ -301,7 +301,7 @@ def test_a_front_end_that_ends_during_a_sign_in_leaves_its_port(tmp_path, provid
 # A clock that is not the provider's.
 
 # The seconds by which the provider is ahead, and words of the refusal; None for a sign-in.
-CLOCKS = {300: None, -300: None, 3 * 3600: "clock is 3 hours behind", -3 * 3600: "clock is 3 hours ahead of",
+CLOCKS = {300: None, -300: None, 3 * 3600 + 60: "clock is 3 hours behind", -3 * 3600 - 60: "clock is 3 hours ahead of",
           2 * 365 * 86400: "behind", -20 * 365 * 86400: "ahead of"}
 
 

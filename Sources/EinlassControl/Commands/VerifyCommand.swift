@@ -18,7 +18,7 @@ struct VerifyCommand: ServerCommand {
       EXAMPLES:
         einlassctl verify github/ada
         einlassctl verify github --token-fd 0 --id 3001 --scope repo <FILE
-        einlassctl token google --id-token | einlassctl verify google --id-token --token-fd 0
+        einlassctl verify google --id-token --token-fd 0 <FILE
       """)
 
   @Argument(
