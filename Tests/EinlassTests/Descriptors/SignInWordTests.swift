@@ -11,8 +11,8 @@ struct SignInWordTests {
     do {
       _ = try ProviderCatalogTests.catalog(descriptor)
       return nil
-    } catch let fault as ProviderCatalog.Fault {
-      return fault.pointer.replacing("/providers/0", with: "")
+    } catch {
+      return error.pointer.replacing("/providers/0", with: "")
     }
   }
 

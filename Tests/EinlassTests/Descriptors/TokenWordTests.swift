@@ -26,14 +26,18 @@ struct TokenWordTests {
     do {
       _ = try ProviderCatalogTests.catalog(descriptor)
       return nil
-    } catch let fault as ProviderCatalog.Fault {
-      #expect(fault.provider == "example")
-      return fault.pointer.replacing("/providers/0", with: "")
+    } catch {
+      #expect(error.provider == "example")
+      return error.pointer.replacing("/providers/0", with: "")
     }
   }
 
   @Test(arguments: [
     (descriptor(token: #""method":"DELETE""#), "/flows/0/token"),
+    (descriptor(token: #""method":"POST","path":"/../t""#), "/flows/0/token/path"),
+    (descriptor(token: #""method":"POST","path":"/a/%2e%2e/t""#), "/flows/0/token/path"),
+    (descriptor(token: #""method":"POST","path":"t""#), "/flows/0/token/path"),
+    (descriptor(token: #""method":"POST","path":"/.{clientId}/t""#), "/flows/0/token/path"),
     (descriptor(token: #""method":"GET","form":{"a":"b"}"#), "/flows/0/token/form"),
     (descriptor(token: #""method":"POST","json":{},"form":{"a":"b"}"#), "/flows/0/token/json"),
     (
