@@ -144,7 +144,8 @@ import Testing
     ("plain http", entry { _, credential in credential["origins"] = ["http://api.example.com"] }),
     ("no origin", entry { _, credential in credential["origins"] = [] }),
     (
-      "an address", entry { _, credential in credential["origins"] = ["https://api.example.com/a"] }
+      "an address",
+      entry { _, credential in credential["origins"] = ["https://api.example.com/a/../b"] }
     ),
     ("flow unknown", entry { _, credential in credential["flowKind"] = "magic" }),
     ("role unknown", entry { _, credential in credential["role"] = "magic" }),
