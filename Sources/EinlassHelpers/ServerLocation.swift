@@ -25,9 +25,14 @@ package enum ServerLocation {
     return path
   }
 
+  /// The folders of the PATH.
+  package static var searched: [String] {
+    (Environment.value("PATH") ?? "").split(separator: ":").map { String($0) }
+  }
+
   /// Returns the path of a program beside this one, else on the PATH, else in `~/.local/bin`.
   package static func installed(_ name: String) -> String? {
-    var folders = (Environment.value("PATH") ?? "").split(separator: ":").map { String($0) }
+    var folders = searched
     if let own = Program.path { folders.insert(SafeDirectory.split(own).parent, at: 0) }
     if let home = Environment.value("HOME") { folders.append("\(home)/.local/bin") }
     return folders.map { "\($0)/\(name)" }.first(where: Program.isExecutable)

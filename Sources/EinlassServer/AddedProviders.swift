@@ -101,11 +101,7 @@ final class AddedProviders: Sendable {
       guard stamp != known.stamp, let text = try? overlay.read() ?? [] else { return [] }
       known.stamp = stamp
       let former = known.text ?? []
-      let own = state.withLock(\.withoutAdded)
-      guard text != former,
-        let all = text.isEmpty ? own : try? own.adding(json: text).catalog,
-        let moved = try? all.relocated(origins: origins)
-      else { return [] }
+      guard text != former, let moved = try? catalog(adding: text) else { return [] }
       known.text = text
       let old = known.ids
       known.ids = moved.addedIDs
@@ -195,7 +191,11 @@ final class AddedProviders: Sendable {
         return descriptors
       }
       // Another process may have added one since the look.
-      let catalog = try self.catalog(with: descriptors)
+      let catalog: ProviderCatalog
+      let text = descriptors.isEmpty ? [] : Self.text(of: descriptors)
+      do { catalog = try self.catalog(adding: text) } catch {
+        throw .damagedProviders
+      }
       let isTaken = { (id: String) in catalog.holds(id) || catalog.isTaken(id) }
       found = placed.named(isTaken)
       guard !isTaken(found["id"]?.string ?? "") else { throw .takenID }
@@ -310,13 +310,10 @@ final class AddedProviders: Sendable {
     } catch { throw Problem(.invalidParameter, error.explanation, path: error.pointer) }
   }
 
-  /// Returns the catalogue with these added descriptors alone.
-  private func catalog(with descriptors: [JSONValue]) throws(Problem) -> ProviderCatalog {
+  /// Returns the catalogue with the added descriptors of this file alone.
+  private func catalog(adding text: [UInt8]) throws(ProviderCatalog.Fault) -> ProviderCatalog {
     let own = state.withLock(\.withoutAdded)
-    guard !descriptors.isEmpty else { return own }
-    do throws(ProviderCatalog.Fault) {
-      return try own.adding(json: Self.text(of: descriptors)).catalog.relocated(origins: origins)
-    } catch { throw Problem(.invalidParameter, error.explanation, path: error.pointer) }
+    return try (text.isEmpty ? own : own.adding(json: text).catalog).relocated(origins: origins)
   }
 
   private static func text(of descriptors: [JSONValue]) -> [UInt8] {

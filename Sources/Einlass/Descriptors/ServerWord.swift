@@ -72,7 +72,8 @@ struct ServerWord: Sendable, Equatable {
     guard let address = try? WebAddress.parse(isAddress ? host : "https://" + host),
       address.scheme == .https, address.port == nil, address.query == nil,
       address.path.isEmpty || address.path == "/", address.host.hasSuffix(rest),
-      isLabel(address.host.dropLast(rest.utf8.count))
+      // `WebAddress` has checked each label, and allows an underscore.
+      !address.host.dropLast(rest.utf8.count).contains(where: { $0 == "." || $0 == "_" })
     else {
       throw .init(
         provider: provider, pointer: place,
@@ -89,19 +90,6 @@ struct ServerWord: Sendable, Equatable {
     self.origin = origin
     self.label = label
   }
-}
-
-/// Whether a text is a label of a host name: letters, digits and inner hyphens. RFC 1123 section 2.1.
-private func isLabel(_ text: Substring) -> Bool {
-  (1...63).contains(text.utf8.count) && !text.hasPrefix("-") && !text.hasSuffix("-")
-    && text.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-        UInt8(ascii: "-"):
-        true
-      default: false
-      }
-    }
 }
 
 extension JSONValue {

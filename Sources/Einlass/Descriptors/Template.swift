@@ -156,11 +156,8 @@ struct RequestTemplate: Sendable, Equatable {
         "url", "The address must not have a query, which belongs to the member query.")
     }
     path = try reader.template("path", allowing: allowed)
-    if reader.has("path") {
-      let written = try reader.string("path")
-      guard Self.isPlainPath(written) else {
-        throw reader.fault("path", "Expected a path from a slash, without dot segments.")
-      }
+    guard path?.isPlainPath ?? true else {
+      throw reader.fault("path", "Expected a path from a slash, without dot segments.")
     }
     query = try Self.fields("query", in: reader, allowed)
     form = try Self.fields("form", in: reader, allowed)
@@ -260,16 +257,17 @@ extension DescriptorReader {
   }
 }
 
-extension RequestTemplate {
-  /// Whether a path stays below the address, also with its places filled in: a segment of dots and
-  /// places alone could become a dot segment, but for one place, since that is never filled by dots.
-  fileprivate static func isPlainPath(_ path: String) -> Bool {
-    path.hasPrefix("/") && !path.contains { "?#\\%".contains($0) }
-      && path.split(separator: "/").allSatisfy { segment in
-        let pieces = segment.split(separator: "{", omittingEmptySubsequences: false)
-        let literal =
-          pieces[0] + pieces.dropFirst().map { $0.drop { $0 != "}" }.dropFirst() }.joined()
-        return !literal.allSatisfy { $0 == "." } || (literal.isEmpty && pieces.count == 2)
+extension Template {
+  /// Whether this path stays below the address in front of it. A segment of dots and places could become
+  /// a dot segment, but for one place alone, which is never filled by dots.
+  fileprivate var isPlainPath: Bool {
+    let place = "{"
+    let shape = parts.map { part in
+      if case .literal(let text) = part { text } else { place }
+    }.joined()
+    return shape.hasPrefix("/") && !shape.contains { "?#\\%".contains($0) }
+      && shape.split(separator: "/").allSatisfy { segment in
+        segment == place || !segment.allSatisfy { $0 == "." || $0 == "{" }
       }
   }
 }

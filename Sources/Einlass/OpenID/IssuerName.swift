@@ -9,7 +9,7 @@ struct IssuerName {
 
   init(_ text: String) { self.text = text }
 
-  var isTemplate: Bool { text.contains(Self.place) }
+  var isTemplate: Bool { text.split(separator: "/").contains { $0 == Self.place } }
 
   /// Whether a text names this issuer, in a template the one of this tenant. `nil` stands for any
   /// tenant.

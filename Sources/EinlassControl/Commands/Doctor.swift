@@ -44,8 +44,7 @@ struct Doctor: ServerCommand {
   /// Finds an einlass of another installation on the PATH.
   private func others() -> [Finding] {
     let used = (try? ServerLocation.find(server.einlass)).flatMap(Program.resolved)
-    let all = (Environment.value("PATH") ?? "").split(separator: ":").map { "\($0)/einlass" }
-      .filter(Program.isExecutable)
+    let all = ServerLocation.searched.map { "\($0)/einlass" }.filter(Program.isExecutable)
     guard let used, let first = all.first,
       let other = all.first(where: { Program.resolved($0) != used })
     else { return [] }

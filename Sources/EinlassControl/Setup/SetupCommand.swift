@@ -218,8 +218,7 @@ enum OtherProgram {
 
   /// Returns the path of a program on the PATH; `nil` if there is none.
   static func path(of name: String) -> String? {
-    (Environment.value("PATH") ?? "").split(separator: ":").map { "\($0)/\(name)" }
-      .first(where: Program.isExecutable)
+    ServerLocation.searched.map { "\($0)/\(name)" }.first(where: Program.isExecutable)
   }
 
   /// Returns the name or path of a program that cannot be started; `nil` if it can.

@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  /// What the documents say of the features that einlass chooses by them.
+  /// A document names the features by which einlass chooses: S256, device codes and OpenID Connect.
   @Test(arguments: [
     ("rewritten/google", true, true, true), ("rewritten/gitlab", true, false, true),
     ("rewritten/apple", false, false, true), ("rewritten/slack", false, false, true),
