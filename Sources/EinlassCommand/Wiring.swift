@@ -34,7 +34,7 @@ final class Wiring {
       do throws(Problem) {
         overlayText = try Self.added(choice)
         (catalog, leftOut) = try Self.catalog(
-          options, overlayText, origins: configuration.origins)
+          options, overlayText, configuration)
       } catch {
         (configuration, problem) = (Configuration(), error)
       }
@@ -180,13 +180,18 @@ final class Wiring {
     }
   }
 
-  /// The built-in catalogue with the providers of the person's file and the added ones over it,
-  /// moved to the origins of the configuration; and the added providers that cannot be read.
+  /// The built-in catalogue with the changes of the configuration, the providers of the person's file
+  /// and the added ones over it, moved to the origins of the configuration; and the added providers
+  /// that cannot be read.
   private static func catalog(
-    _ options: Options, _ added: [UInt8]?, origins: [String: String]
+    _ options: Options, _ added: [UInt8]?, _ configuration: Configuration
   ) throws(Problem) -> (ProviderCatalog, [ProviderCatalog.Fault]) {
     var leftOut: [ProviderCatalog.Fault] = []
-    var catalog = ProviderCatalog.builtIn
+    let file = "The configuration \(options.configuration ?? "")"
+    var catalog = try described(file, options.configuration) {
+      () throws(ProviderCatalog.Fault) in
+      try ProviderCatalog.builtIn.changed(by: configuration.providers)
+    }
     if let path = options.providers {
       let json = try bytes(path, others: .mayRead, what: "provider file")
       catalog = try described("The provider file \(path)", path) {
@@ -199,10 +204,9 @@ final class Wiring {
         () throws(ProviderCatalog.Fault) in try catalog.adding(json: json)
       }
     }
-    let path = options.configuration
-    let moved = try described("The configuration \(path ?? "")", path) {
+    let moved = try described(file, options.configuration) {
       () throws(ProviderCatalog.Fault) in
-      try catalog.relocated(origins: origins)
+      try catalog.relocated(origins: configuration.origins)
     }
     return (moved, leftOut)
   }

@@ -9,6 +9,8 @@ public struct Configuration: Sendable {
   var applications: ByteKeyed<ByteKeyed<OnDemand<ClientRegistration>>> = [:]
   /// The addresses of client ID metadata documents by application name; `*` for any.
   public var clientMetadata: ByteKeyed<String> = [:]
+  /// Changes of built-in providers by id: a JSON Merge Patch (RFC 7396) of the descriptor.
+  public var providers = JSONObject()
   /// Replacements of provider origins: origin to origin.
   public var origins: [String: String] = [:]
   /// A PEM file of certificate authorities to trust.
@@ -64,6 +66,7 @@ public struct Configuration: Sendable {
       case "clientMetadata":
         let address = try Self.documentAddress(member.value, "/clientMetadata")
         clientMetadata["*"] = clientMetadata["*"] ?? address
+      case "providers": providers = try Self.patches(member.value)
       case "origins": origins = try Self.strings(member.value, "/origins")
       case "caFile":
         let file = try Self.string(member.value, "/caFile")
@@ -90,10 +93,18 @@ public struct Configuration: Sendable {
       default:
         throw ConfigurationError(
           "/\(member.name)",
-          "one of applications, clientMetadata, origins, caFile, proxy, internalHosts, services, folders, prompter, store, keyCommand, users, access, audit as a name"
+          "one of applications, clientMetadata, providers, origins, caFile, proxy, internalHosts, services, folders, prompter, store, keyCommand, users, access, audit as a name"
         )
       }
     }
+  }
+
+  private static func patches(_ json: JSONValue) throws(ConfigurationError) -> JSONObject {
+    guard let patches = json.object else { throw ConfigurationError("/providers", "an object") }
+    for patch in patches.members where patch.value.object == nil {
+      throw ConfigurationError("/providers/\(patch.name)", "an object")
+    }
+    return patches
   }
 
   /// Returns the address of a proxy: a host, which may have a scheme of libcurl and a user before

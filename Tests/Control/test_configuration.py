@@ -19,6 +19,7 @@ WHOLE = {
         "authentication": "client_secret_basic", "keyId": "k", "certificate": "c", "dpop": True,
         "idTokenAlgorithm": "RS256", "assertionAudience": "issuer", "resourceParameter": "omit", "assertionFile": "/a"}}},
     "clientMetadata": "https://editor.example.com/client.json",
+    "providers": {"facebook": {"version": "v25.0"}},
     "origins": {"https://api.github.com": "http://127.0.0.1:9"},
     "caFile": "/etc/ssl/certs/ca-certificates.crt", "proxy": "http://127.0.0.1:9",
     "internalHosts": ["login.corp.example"],
@@ -29,7 +30,7 @@ WHOLE = {
     "users": {"directory": "shared", "oneAccountPerEmail": True, "recentSignInSeconds": 300},
     "access": "ask", "audit": "required",
 }
-FREE = [("applications",), ("applications", "*"), ("origins",)]
+FREE = [("applications",), ("applications", "*"), ("providers",), ("origins",)]
 
 
 def words(value, path=()):

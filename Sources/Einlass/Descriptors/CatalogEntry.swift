@@ -5,8 +5,8 @@ internal import Synchronization
 /// one of many.
 final class CatalogEntry: Sendable {
   let id: String
-  /// The descriptor's text, if it has not been read for the entry.
-  private let text: ArraySlice<UInt8>?
+  /// The descriptor's text, for a built-in provider at its own addresses.
+  let text: ArraySlice<UInt8>?
   private let read: @Sendable () -> Provider
   private let provided = AtomicLazyReference<Provider>()
 

@@ -1,4 +1,4 @@
-internal import EinlassJSON
+public import EinlassJSON
 
 /// The known providers, in the order of `providers.json`.
 public struct ProviderCatalog: Sendable {
@@ -105,6 +105,27 @@ public struct ProviderCatalog: Sendable {
       }
     }
     return result
+  }
+
+  /// Returns this catalogue with changed descriptors: by the id of a built-in provider, a JSON Merge
+  /// Patch (RFC 7396) of its descriptor.
+  public func changed(by patches: JSONObject) throws(Fault) -> ProviderCatalog {
+    var changed = ProviderCatalog.none
+    for (id, patch) in patches.members.map({ ($0.name, $0.value) }) {
+      let pointer = appending(id, toPointer: "/providers")
+      guard let text = entries.first(where: { sameBytes($0.id, id) })?.text,
+        let descriptor = try? JSONReader.read(Array(text))
+      else {
+        throw Fault(pointer: pointer, explanation: "No built-in provider has this id.")
+      }
+      for word in ["id", "aliases"] where patch[word] != nil {
+        throw Fault(
+          provider: id, pointer: pointer + "/" + word, explanation: "It cannot be changed.")
+      }
+      changed.entries.append(
+        CatalogEntry(try Provider(descriptor.merging(patch), at: pointer)))
+    }
+    return overlaid(by: changed)
   }
 
   /// Returns this catalogue with providers that a person or a sign-in has added.

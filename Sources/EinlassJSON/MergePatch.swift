@@ -1,8 +1,6 @@
-import EinlassJSON
-
 extension JSONValue {
   /// Returns this value with a JSON Merge Patch applied (RFC 7396 section 2).
-  func merging(_ patch: JSONValue) -> JSONValue {
+  public func merging(_ patch: JSONValue) -> JSONValue {
     guard case .object(let changes) = patch else { return patch }
     var result = object ?? JSONObject()
     for change in changes.members {
