@@ -199,7 +199,7 @@ def bound_tokens(name, server_nonce=None, resource_nonce=None):
 
         resource = it.resource(server, guard=guard)
         it.proofs = True
-        it.register(server, clientId="test-client-id", dpop=True)
+        it.register(server, clientId="test-client-id")
         it.at_the_end("sep-1932-client-token-request-proof",
                       lambda: server.proofs != [] and all(proof["valid"] for proof in server.proofs))
         it.at_the_end("sep-1932-client-dpop-auth-scheme", lambda: {word.lower() for word in schemes} == {"dpop"})

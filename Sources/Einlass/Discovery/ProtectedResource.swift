@@ -17,6 +17,9 @@ public struct ProtectedResource: Sendable, Equatable {
   public var scopes: [String]?
   /// Whether the resource has refused a token because it lacks these scopes. RFC 6750 section 3.1.
   public var isStepUp = false
+  /// Whether the resource takes only tokens that are bound to a key (RFC 9449), by its metadata or by
+  /// a challenge without `Bearer`.
+  public var bindsTokens = false
   public var issuer: Issuer
 }
 
@@ -60,6 +63,7 @@ extension Einlass {
     return ProtectedResource(
       name: metadata.resource, scopes: challenge?.scopes ?? metadata.usualScopes,
       isStepUp: challenge?["error"].map { sameBytes($0, "insufficient_scope") } ?? false,
+      bindsTokens: metadata.bindsTokens || challenge?.scheme == "dpop",
       issuer: try await issuer(
         among: metadata.authorizationServers,
         requiringS256: kind == nil || kind == .authorizationCode, isPublicOnly: !isInternal))
@@ -195,7 +199,7 @@ extension Challenge {
   /// The challenge that a token answers. Throws `invalidParameter` if the header has none.
   ///
   /// A resource that takes tokens with and without proof sends two challenges, and may name its
-  /// metadata in one alone.
+  /// metadata in one alone. The scheme is then `bearer`.
   fileprivate init(bearerIn header: String) throws(Problem) {
     guard let challenges = Challenge.parse(header) else {
       throw .invalidParameter(
@@ -211,6 +215,7 @@ extension Challenge {
       )
     }
     self = challenge
+    if fitting.contains(where: { $0.scheme == "bearer" }) { scheme = "bearer" }
   }
 
   /// The scopes that the request lacked; `nil` if the challenge names none. RFC 6750 section 3.

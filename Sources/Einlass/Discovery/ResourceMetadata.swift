@@ -8,6 +8,9 @@ struct ResourceMetadata: Equatable {
   var authorizationServers: [WebAddress]
   /// Empty if the document names none.
   var scopes: [String]
+  /// Whether tokens must be bound to a key: `dpop_bound_access_tokens_required`. A value that is no
+  /// boolean counts as true, because the member demands protection.
+  var bindsTokens: Bool
 
   /// The reason to refuse a document, before a request to any address in it.
   enum Fault: Error, Equatable {
@@ -53,6 +56,8 @@ struct ResourceMetadata: Equatable {
     let ways = reader.list("bearer_methods_supported") ?? []
     guard ways.isEmpty || ways.contains("header") else { throw .lacksBearerHeader }
     scopes = reader.scopes("scopes_supported")
+    let demand = object["dpop_bound_access_tokens_required"]?.present
+    bindsTokens = demand.map { $0.bool ?? true } ?? false
     self.resource = name
   }
 }

@@ -359,8 +359,10 @@ extension Einlass {
     func signIn(
       by registration: ClientRegistration
     ) async throws(Problem) -> AccountStore.Added {
+      var binding = registration
+      if request.bindsTokens { binding.bindsTokens = true }
       var signIn = SignIn(
-        request: request, provider: provider.registered(as: registration),
+        request: request, provider: provider.registered(as: binding),
         registration: registration, catalog: catalog, store: store, effects: effects,
         asker: asker, grantsAccess: signInsGrantAccess)
       try signIn.keepGrantedScopes()

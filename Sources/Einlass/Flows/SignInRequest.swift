@@ -34,6 +34,8 @@ public struct SignInRequest: Sendable {
   public var resourceScopes: [String] = []
   /// Whether the resource has refused a token because it lacks scopes. RFC 6750 section 3.1.
   public var isStepUp = false
+  /// Whether the resource takes only tokens that are bound to a key. RFC 9449.
+  public var bindsTokens = false
   /// Added unchanged to the authorization request or the device authorization request.
   public var customParameters: [Parameter] = []
   /// The language of the provider's page; `nil` for the page's own choice.

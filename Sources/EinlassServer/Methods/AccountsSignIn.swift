@@ -118,6 +118,7 @@ extension Server {
     request.resource = resource.name
     request.resourceScopes = resource.scopes ?? []
     request.isStepUp = resource.isStepUp
+    request.bindsTokens = resource.bindsTokens
     pending.continues(as: request, at: try catalog.provider(id))
     return (request, nil)
   }

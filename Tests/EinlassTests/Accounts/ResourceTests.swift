@@ -84,6 +84,23 @@ import Testing
     #expect(own["publicOnly"] == nil && added.requests.allSatisfy { !$0.needsPublicAddress })
   }
 
+  @Test(arguments: [
+    (nil, nil, false), ("true", nil, true), ("false", nil, false), ("null", nil, false),
+    (#""yes""#, nil, true), (nil, "DPoP", true), (nil, "DPoP, Bearer", false),
+    (nil, #"Bearer scope="photos", DPoP algs="ES256""#, false), ("true", "Bearer", true),
+  ])
+  func `A token is bound to a key only if the resource demands it`(
+    member: String?, challenge: String?, binds: Bool
+  ) async throws {
+    let more = member.map { "\"dpop_bound_access_tokens_required\":\($0)," } ?? ""
+    let metadata = Self.metadata.replacing("{\"resource\"", with: "{\(more)\"resource\"")
+    let server = #""dpop_signing_alg_values_supported":["ES256"],"#
+    let script = Script([.json(metadata)])
+    let resource = try await Self.engine(script, more: server).protectedResource(
+      at: Self.address, challenge: challenge)
+    #expect(resource.bindsTokens == binds)
+  }
+
   @Test(arguments: [(429, true), (503, true), (404, false)])
   func `A resource that is busy is one to ask again later`(status: Int, isRetryable: Bool)
     async throws
