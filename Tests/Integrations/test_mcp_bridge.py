@@ -23,6 +23,7 @@ from pathlib import Path
 import pytest
 from mcp import Client, ClientSession, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp_types import ElicitResult
 
 from house import EINLASS, PROJECT, open_gate, token_of
 from programs import install_library, mcp_server
@@ -57,12 +58,12 @@ class Bridges:
             env={**self.house.environment, **ENVIRONMENT, **environment}), out.with_suffix(".err")
 
     @contextlib.asynccontextmanager
-    async def __call__(self, *options):
+    async def __call__(self, *options, elicitation_callback=None):
         """Starts a bridge and yields the session of a client of it."""
         command, errors = self.command(*options)
         with errors.open("w") as log:
             async with (stdio_client(command, errlog=log) as (reading, writing),
-                        ClientSession(reading, writing) as session):
+                        ClientSession(reading, writing, elicitation_callback=elicitation_callback) as session):
                 yield session
 
     def everything_said(self):
@@ -445,6 +446,36 @@ def test_with_the_option_the_bridge_signs_in_and_widens_by_itself(resource):
             assert pages(resource)[1:] == [["photos", "albums"]]
 
     run(talk())
+
+
+def test_a_client_that_shows_pages_is_asked_to(resource, house):
+    shown = []
+
+    async def show(_, params):
+        shown.append((params.mode, params.message))
+        if len(shown) == 1:
+            browser = await asyncio.create_subprocess_exec(str(house.folder / "bin/xdg-open"), params.url)
+            assert await browser.wait() == 0
+        return ElicitResult(action="accept" if len(shown) == 1 else "decline")
+
+    async def talk():
+        async with resource(elicitation_callback=show) as session:
+            # The first error comes before a client takes questions.
+            with pytest.raises(MCPError) as failure:
+                await session.initialize()
+            await asyncio.to_thread(resource.on_terminal, *command_in(failure))
+            await session.initialize()
+            tell(resource.server, "/__require?scope=albums")
+            assert sorted(json.loads(await call(session, "scopes"))) == ["albums", "photos"]
+            assert pages(resource) == [["photos"], ["photos", "albums"]]
+            tell(resource.server, "/__require?scope=videos")
+            for words in ("was cancelled", "--scope=videos"):  # no second question after a refusal
+                with pytest.raises(MCPError, match=words):
+                    await call(session, "scopes")
+
+    run(talk())
+    assert [mode for mode, _ in shown] == ["url", "url"]
+    assert all(resource.address + " wants you to sign in" in words for _, words in shown)
 
 
 def test_after_a_refused_page_the_bridge_opens_no_other(resource, house):

@@ -12,7 +12,7 @@ import os
 import shlex
 import sys
 import threading
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from .browser import open_page
 from .client import Client, EinlassError
@@ -125,9 +125,11 @@ class Accounts(TokenSource):
                 more.append(f"--{name}={value}")
         return shlex.join([*words, "--sign-in", *more, self.options.url])
 
-    def sign_in(self, scopes: Sequence[str]) -> None:
-        """Signs the person in, or in again: for the present scopes, else the usual ones, and for these."""
-        prompts, wanted = {"openURL": open_url, "deviceCode": device_code}, [*self.options.scope, *scopes]
+    def sign_in(self, scopes: Sequence[str], show: Optional[Show] = None) -> None:
+        """Signs the person in, or in again: for the present scopes, else the usual ones, and for these. The page opens in
+        the browser of this machine, unless there is a function that shows it."""
+        prompts = {kind: lambda prompt: show(*page(prompt)) for kind in PAGES} if show else PAGES
+        wanted = [*self.options.scope, *scopes]
         with self._named(), Client([find_einlass()], prompts=prompts) as einlass:
             einlass.initialize(self.application, timeout=PATIENCE)
             params = self._sign_in(einlass, wanted)
@@ -182,28 +184,38 @@ def sign_in_helps(error: EinlassError) -> bool:
 # The page
 
 
+#: Takes the address of a page and the sentences about it, and returns whether the person agrees.
+Show = Callable[[str, str], bool]
+
+
 def open_url(prompt: Mapping[str, Any]) -> bool:
-    show_sign_in(prompt)
-    address = clean(prompt["url"])
+    address, words = page(prompt)
+    say(words)
     is_opened = open_page(address)
     say(f"{'Your browser opens this page; if it does not, open' if is_opened else 'Open'} it yourself:\n  {address}")
     return True
 
 
 def device_code(prompt: Mapping[str, Any]) -> bool:
-    show_sign_in(prompt)
-    page, code = clean(prompt["verificationUri"]), clean(prompt["userCode"])
-    say(f"Open this page:\n  {page}\nand enter this code there:\n  {code}")
+    address, words = page(prompt)
+    say(f"{words}\nOpen this page:\n  {address}")
     return True
 
 
-def show_sign_in(prompt: Mapping[str, Any]) -> None:
+PAGES = {"openURL": open_url, "deviceCode": device_code}
+
+
+def page(prompt: Mapping[str, Any]) -> Tuple[str, str]:
+    """Returns the address of a prompt's page and the sentences about it."""
     where, host = clean(prompt.get("resource") or prompt.get("providerName")), clean(prompt.get("host"))
-    say(f"{where} wants you to sign in at {host}.")
+    words = [f"{where} wants you to sign in at {host}."]
     if prompt.get("grantsAccess"):
         permissions = ", ".join(map(clean, prompt.get("permissions") or []))
-        who = clean(prompt.get("applicationTitle") or prompt.get("application"))
-        say(f"After the sign-in, {who} may use the account{', with ' + permissions if permissions else ''}.")
+        name = clean(prompt.get("applicationTitle") or prompt.get("application"))
+        words.append(f"After the sign-in, {name} may use the account{', with ' + permissions if permissions else ''}.")
+    if "userCode" in prompt:
+        words.append(f"Enter this code on the page: {clean(prompt['userCode'])}")
+    return clean(prompt.get("url") or prompt.get("verificationUri")), "\n".join(words)
 
 
 # The program

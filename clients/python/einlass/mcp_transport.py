@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import signal
 import ssl
 import sys
@@ -12,6 +13,8 @@ from typing import Any, Dict, List, Optional
 from .mcp_parts import stdio_server, streamable_http_client  # first, because it loads only parts of mcp
 
 import anyio
+import anyio.from_thread
+import anyio.lowlevel
 import anyio.to_thread
 import httpx2
 from mcp.shared import inbound
@@ -21,7 +24,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from .auth_flow import AuthFlow
 from .client import EinlassError
-from .mcp_bridge import Accounts, sign_in_helps
+from .mcp_bridge import Accounts, Show, sign_in_helps
 from .text import clean, say
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
@@ -48,6 +51,7 @@ class Http(httpx2.AsyncClient):
                          timeout=httpx2.Timeout(CONNECTING, read=READING))
         self.accounts = accounts
         self.signs_in = accounts.options.sign_in
+        self.show: Optional[Show] = None
         self.sign_ins = 0
         self.signing_in = anyio.Lock()
         self.active = 0
@@ -117,7 +121,7 @@ class Http(httpx2.AsyncClient):
                 raise problem
             scopes = str(problem.data.get("detail") or "").split() if problem.code == 0 else []
             try:
-                await anyio.to_thread.run_sync(self.accounts.sign_in, scopes, abandon_on_cancel=True)
+                await anyio.to_thread.run_sync(self.accounts.sign_in, scopes, self.show, abandon_on_cancel=True)
             except EinlassError:
                 self.signs_in = False
                 raise
@@ -188,6 +192,46 @@ class Headers:
                 self.parameters[name] = inbound.x_mcp_header_map(schema)
 
 
+class Elicitation:
+    """Has the client show the page of a sign-in, if it declares that it can: elicitation in URL mode, MCP 2025-11-25."""
+
+    def __init__(self, to_client: Any, http: Http) -> None:
+        self.to_client, self.http = to_client, http
+        self.token = anyio.lowlevel.current_token()
+        self.is_declared = False
+        self.answered: Dict[str, anyio.Event] = {}
+        self.accepted = False
+
+    async def takes(self, message: Any) -> bool:
+        """Whether this message of the client answers a question of the bridge."""
+        method = getattr(message, "method", None)
+        if method == "initialize":
+            capabilities = an_object(an_object(message.params).get("capabilities"))
+            self.is_declared = isinstance(an_object(capabilities.get("elicitation")).get("url"), dict)
+        # The client takes no question before.
+        elif method == "notifications/initialized" and self.is_declared and not self.http.signs_in:
+            self.http.signs_in, self.http.show = True, self.show
+        event = self.answered.pop(str(getattr(message, "id", None)), None)
+        if method or event is None:
+            return False
+        self.accepted = an_object(getattr(message, "result", None)).get("action") == "accept"
+        event.set()
+        return True
+
+    def show(self, address: str, words: str) -> bool:
+        """Asks the client, from another thread."""
+        return bool(anyio.from_thread.run(self._ask, address, words, token=self.token))
+
+    async def _ask(self, address: str, words: str) -> bool:
+        identifier = f"einlass-{secrets.token_hex(16)}"
+        event = self.answered[identifier] = anyio.Event()
+        params = {"mode": "url", "elicitationId": identifier, "url": address, "message": words}
+        await self.to_client.send(SessionMessage(
+            JSONRPCRequest(jsonrpc="2.0", id=identifier, method="elicitation/create", params=params)))
+        await event.wait()
+        return self.accepted
+
+
 async def bridge(accounts: Accounts) -> None:
     """Passes the messages on until the client's end of input."""
     headers = Headers()
@@ -211,10 +255,13 @@ async def bridge(accounts: Accounts) -> None:
                         anyio.create_task_group() as tasks):
                 tasks.start_soon(down)
                 tasks.start_soon(http.rest)
+                elicitation = Elicitation(to_client, http)
                 async for message in from_client:
                     if isinstance(message, Exception):
                         error = ErrorData(code=PARSE_ERROR, message="This line is no message of JSON-RPC.")
                         await to_client.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=None, error=error)))
+                        continue
+                    if await elicitation.takes(message.message):
                         continue
                     metadata = ClientMessageMetadata(headers=headers.of(message.message))
                     await to_server.send(SessionMessage(message.message, metadata))
