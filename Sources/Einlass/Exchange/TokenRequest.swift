@@ -15,23 +15,10 @@ extension Exchange {
     scope: String? = nil,
     authentication others: [ClientAuthentication]? = nil, at step: Step
   ) async throws(FlowFailure) -> Answer {
-    let identity = endpoint.identity(of: registration)
-    let template = identity == nil ? template : endpoint.presenting(template, at: step)
-    var values = Template.Values(texts: [.clientID: registration.clientID])
-    values[.clientSecret] = registration.clientSecret.map(revealedText)
-    values[.token] = token.map(revealedText)
-    values[.deviceCode] = device.map { revealedText($0.deviceCode) }
-    values[.userCode] = device?.userCode
-    values[.permissions] = scope
-    let bare = template.filled(values).request
-    let form = grant + template.fields(values)
-    var proofs: [ClientProof?] = [nil]
-    if !template.saysWhoAsks {
-      proofs = ClientProof.all(
-        of: registration, at: template.address, of: endpoint, authentication: others,
-        step: step, remembering: effects.memory)
-      if form.mayBeSpent { proofs = Array(proofs.prefix(1)) }
-    }
+    let call = TokenCall(
+      self, endpoint, template, grant, by: registration, token: token, device: device, scope: scope,
+      at: step)
+    var proofs = call.proofs(among: others, at: step)
     /// The failure to report if no other audience makes the request valid.
     var invalid: FlowFailure?
     while true {
@@ -39,14 +26,10 @@ extension Exchange {
       do throws(FlowFailure) {
         // Each attempt needs its own assertion, because an assertion serves only once.
         let answer = try await send(at: step) { () throws(Problem) in
-          var request = bare
-          request.identity = identity
-          if let identity { try provider.requireUsable(identity, now: effects.now()) }
-          try prove(registration, by: proof, form, at: template, of: endpoint, &request)
-          return request
+          try call.request(by: proof)
         }
         if let audience = proof?.audience {
-          effects.memory.assertionAudiences.write(template.address.text, audience)
+          effects.memory.assertionAudiences.write(call.template.address.text, audience)
         }
         return answer
       } catch {
@@ -57,14 +40,56 @@ extension Exchange {
       }
     }
   }
+}
 
-  /// Completes a request with its parameters and the proof of the client.
-  private func prove(
-    _ registration: ClientRegistration, by proof: ClientProof?, _ fields: [Parameter],
-    at template: RequestTemplate, of endpoint: TokenEndpoint, _ request: inout HTTPRequest
-  ) throws(Problem) {
+/// A request to a token endpoint without the proof of its client. A class, because each attempt of
+/// `ask` would hold all its parts.
+private final class TokenCall: Sendable {
+  let template: RequestTemplate
+  private let endpoint: TokenEndpoint
+  private let registration: ClientRegistration
+  private let provider: Provider
+  private let effects: Effects
+  private let bare: HTTPRequest
+  private let form: [Parameter]
+
+  init(
+    _ exchange: Exchange, _ endpoint: TokenEndpoint, _ template: RequestTemplate,
+    _ grant: [Parameter], by registration: ClientRegistration, token: Secret?,
+    device: DeviceAuthorization?, scope: String?, at step: Step
+  ) {
+    let identity = endpoint.identity(of: registration)
+    let template = identity == nil ? template : endpoint.presenting(template, at: step)
+    var values = Template.Values(texts: [.clientID: registration.clientID])
+    values[.clientSecret] = registration.clientSecret.map(revealedText)
+    values[.token] = token.map(revealedText)
+    values[.deviceCode] = device.map { revealedText($0.deviceCode) }
+    values[.userCode] = device?.userCode
+    values[.permissions] = scope
+    var bare = template.filled(values).request
+    bare.identity = identity
+    (self.template, self.endpoint, self.registration) = (template, endpoint, registration)
+    (provider, effects, self.bare) = (exchange.provider, exchange.effects, bare)
+    form = grant + template.fields(values)
+  }
+
+  /// Returns the proofs of the client to try; a single `nil` for a request that needs none.
+  func proofs(among others: [ClientAuthentication]?, at step: Step) -> [ClientProof?] {
+    guard !template.saysWhoAsks else { return [nil] }
+    let proofs = ClientProof.all(
+      of: registration, at: template.address, of: endpoint, authentication: others,
+      step: step, remembering: effects.memory)
+    return form.mayBeSpent ? Array(proofs.prefix(1)) : proofs
+  }
+
+  /// Returns the request with the proof of the client.
+  func request(by proof: ClientProof?) throws(Problem) -> HTTPRequest {
+    var request = bare
+    if let identity = request.identity {
+      try provider.requireUsable(identity, now: effects.now())
+    }
     let address = template.address
-    var form = fields
+    var form = form
     if let proof {
       guard proof.way != .signedSecret || endpoint.issuer?.origin == address.origin else {
         throw .signedSecretElsewhere(provider)
@@ -79,6 +104,7 @@ extension Exchange {
     // Without it some providers answer in another format.
     request.headers.append(.init("Accept", "application/json"))
     template.put(form, into: &request)
+    return request
   }
 }
 
