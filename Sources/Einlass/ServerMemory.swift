@@ -15,22 +15,26 @@ public struct ServerMemory: Sendable {
   public var spentAssertions: Notebook<Bool>
   /// The audience of a client assertion that an endpoint has accepted, by its address.
   public var assertionAudiences: Notebook<String>
+  /// The times of the checks that a provider demands of its tokens, by a digest of the token.
+  public var tokenChecks: Notebook<UnixTime>
 
   public init(
     keySets: Notebook<KeptKeySet>, clockOffsets: Notebook<Int64>, proofNonces: Notebook<String>,
-    spentAssertions: Notebook<Bool>, assertionAudiences: Notebook<String>
+    spentAssertions: Notebook<Bool>, assertionAudiences: Notebook<String>,
+    tokenChecks: Notebook<UnixTime>
   ) {
     self.keySets = keySets
     self.clockOffsets = clockOffsets
     self.proofNonces = proofNonces
     self.spentAssertions = spentAssertions
     self.assertionAudiences = assertionAudiences
+    self.tokenChecks = tokenChecks
   }
 
   /// Remembers nothing.
   public static let none = ServerMemory(
     keySets: .none, clockOffsets: .none, proofNonces: .none, spentAssertions: .none,
-    assertionAudiences: .none)
+    assertionAudiences: .none, tokenChecks: .none)
 }
 
 /// Values by key: closures, filled by an object that outlives a request.

@@ -6,7 +6,7 @@ extension ServerMemory {
   static func kept() -> ServerMemory {
     ServerMemory(
       keySets: .kept(), clockOffsets: .kept(), proofNonces: .kept(), spentAssertions: .kept(),
-      assertionAudiences: .kept())
+      assertionAudiences: .kept(), tokenChecks: .kept())
   }
 }
 

@@ -158,7 +158,7 @@ public final class Script: Sendable {
   /// The memory that the flows of one process share.
   public let memory = ServerMemory(
     keySets: notebook(), clockOffsets: notebook(), proofNonces: notebook(),
-    spentAssertions: notebook(), assertionAudiences: notebook())
+    spentAssertions: notebook(), assertionAudiences: notebook(), tokenChecks: notebook())
 
   private static func notebook<Value>() -> Notebook<Value> {
     let values = Lock<[String: Value]>([:])

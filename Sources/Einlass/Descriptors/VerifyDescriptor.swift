@@ -20,10 +20,11 @@ enum VerifyDescriptor: Sendable, Equatable {
   ///                "request": {"method": "GET", "url": "https://example.com/validate",
   ///                            "bearer": "{token}"},
   ///                "clientId": "/client_id", "subject": "/user_id", "scopes": "/scopes",
-  ///                "expiresIn": "/expires_in"}
+  ///                "expiresIn": "/expires_in", "everySeconds": 3600}
   ///
   /// Only `clientId` is required beside the request. `active` is a boolean, `expiresAt` a time, and
-  /// `failure` the reason of a refusal. `identityQuery` is added to the query of the identity's
+  /// `failure` the reason of a refusal. With `everySeconds`, a stored token is checked before it is
+  /// handed out if its last check in this process is older. `identityQuery` is added to the query of the identity's
   /// request, where `{tokenProof}` is the digest of the token keyed with the client secret.
   struct TokenInfo: Sendable, Equatable {
     /// The facts, by their names in a descriptor. Only `clientId` is required.
@@ -46,6 +47,8 @@ enum VerifyDescriptor: Sendable, Equatable {
 
     var request: RequestTemplate
     var pointers: [Fact: String]
+    /// The age from which a stored token is checked by this request before it is handed out.
+    var everySeconds: Int64?
     /// Further query parameters of the identity request.
     var identityQuery: [RequestTemplate.Field]
   }
@@ -70,18 +73,28 @@ enum VerifyDescriptor: Sendable, Equatable {
     case .tokenInfo:
       let facts = TokenInfo.Fact.allCases
       let reader = try reader.object(
-        name, members: ["recipe", "request", "identityQuery"] + facts.map(\.rawValue))
+        name,
+        members: ["recipe", "request", "identityQuery", "everySeconds"] + facts.map(\.rawValue))
       var pointers: [TokenInfo.Fact: String] = [.clientID: try reader.pointer("clientId")]
       for fact in facts where reader.has(fact.rawValue) {
         pointers[fact] = try reader.pointer(fact.rawValue)
       }
-      self = try .tokenInfo(
-        TokenInfo(
-          request: RequestTemplate(
-            "request", in: reader, allowing: [.clientID, .clientSecret, .token]),
-          pointers: pointers,
-          identityQuery: RequestTemplate.fields(
-            "identityQuery", in: reader, [.token, .tokenProof])))
+      var info = TokenInfo(
+        request: try RequestTemplate(
+          "request", in: reader, allowing: [.clientID, .clientSecret, .token]),
+        pointers: pointers,
+        identityQuery: try RequestTemplate.fields(
+          "identityQuery", in: reader, [.token, .tokenProof]))
+      if reader.has("everySeconds") {
+        info.everySeconds = try reader.seconds("everySeconds", default: 0)
+        guard info.everySeconds ?? 0 >= 60, !reader.has("active"),
+          !info.request.mentions(.clientSecret)
+        else {
+          throw reader.fault(
+            "everySeconds", "Expected at least 60, without active and {clientSecret} beside it.")
+        }
+      }
+      self = .tokenInfo(info)
     }
   }
 

@@ -52,7 +52,7 @@ struct PerformRun {
         remaining: remaining, effects: effects.holding(lease), report: report,
         minValiditySeconds: request.minValiditySeconds)
       flow.assertionSubject = subject
-      if try await flow.checksSession(in: store) { continue }
+      if try await flow.checksStored(in: store) { continue }
       switch await flow.run() {
       case .success(let signedIn):
         if let result = try save(signedIn, of: flow) { return result }

@@ -87,7 +87,7 @@ final class CredentialRun: Sendable {
       let there = try store.credentials(
         account.id, registration.place(of: request.resource), .none
       ).first,
-      let stored = try own(of: [there]), isGood(stored), !provider.checks(stored, at: effects.now())
+      let stored = try own(of: [there]), isGood(stored), !provider.isCheckDue(stored, effects)
     else { return nil }
     try checkScopes(of: stored)
     try requireAccepted(stored)
@@ -103,7 +103,7 @@ final class CredentialRun: Sendable {
       try requireAccepted(former)
     }
     if let former, !request.forcesRefresh, isGood(former),
-      !provider.checks(former, at: effects.now())
+      !provider.isCheckDue(former, effects)
     {
       return result(former.credential)
     }
@@ -123,8 +123,8 @@ final class CredentialRun: Sendable {
     defer { lease.keepAlive() }
     var flow = try flow(under: lease, former, subject)
     if let adopted = flow.adopted, isGood(adopted) { return result(adopted.credential) }
-    if !request.forcesRefresh, let own = flow.own, provider.checks(own, at: effects.now()) {
-      if try await flow.checksSession(in: store) {
+    if !request.forcesRefresh, let own = flow.own, provider.isCheckDue(own, effects) {
+      if try await flow.checksStored(in: store) {
         flow = try self.flow(under: lease, former, subject)
       }
       if let own = flow.own, isGood(own) { return result(own.credential) }
@@ -148,7 +148,7 @@ final class CredentialRun: Sendable {
   /// Returns the good credential that another request has stored since `former` was read.
   private func renewed(since former: StoredCredential?) throws(Problem) -> StoredCredential {
     guard let own = try own(of: store.credentials(account.id)),
-      own.generation != former?.generation, isGood(own), !provider.checks(own, at: effects.now())
+      own.generation != former?.generation, isGood(own), !provider.isCheckDue(own, effects)
     else { throw .outOfDate(account) }
     return own
   }

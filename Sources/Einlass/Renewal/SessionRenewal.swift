@@ -43,12 +43,15 @@ extension StoredCredentialFlow {
     return .rejected(.reloginNeeded(provider, account))
   }
 
-  /// Asks the server about a session that is due for a check, and stores the answer: the time of the
-  /// check, or that the session is refused. Returns whether the stored credentials have changed. They
-  /// have not if the server cannot tell.
-  func checksSession(in store: AccountStore) async throws(Problem) -> Bool {
-    guard case .passwordSession(let descriptor) = descriptor, let own,
-      provider.checks(own, at: effects.now()), case .session(var session) = own.credential
+  /// Asks the server about a session or token that is due for a check, and stores the answer: the
+  /// time of the check of a session, or a refusal. Returns whether the stored credentials have
+  /// changed. They have not if the server cannot tell.
+  func checksStored(in store: AccountStore) async throws(Problem) -> Bool {
+    guard case .passwordSession(let descriptor) = descriptor else {
+      return try await checksToken(in: store)
+    }
+    guard let own, provider.checks(own, at: effects.now()),
+      case .session(var session) = own.credential
     else { return false }
     do throws(FlowFailure) {
       try await exchange(hiding: [session.id, session.password]).check(session, descriptor)
