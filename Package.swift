@@ -50,7 +50,8 @@ let package = Package(
         "Einlass", "EinlassCrypto", "EinlassSystem", "CPostgres", "CSQLite", "CWALIndex",
       ]),
     .target(
-      name: "EinlassAuthenticators", dependencies: ["Einlass", "EinlassNetwork", "EinlassStorage"]),
+      name: "EinlassAuthenticators", dependencies: ["Einlass", "EinlassNetwork", "EinlassStorage"],
+      exclude: ["README.md"]),
     .target(name: "EinlassRPC", dependencies: ["EinlassJSON", "EinlassSystem"]),
     .target(
       name: "EinlassServer",

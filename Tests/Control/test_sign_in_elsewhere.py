@@ -1,4 +1,4 @@
-"""A person signs in on a machine without a browser (README.md): the page or the code is used on another machine.
+"""A person signs in on a machine without a browser, by a page or a code on another one (clients/EINLASSCTL.md).
 
     python -m pytest Tests/Control/test_sign_in_elsewhere.py
 """

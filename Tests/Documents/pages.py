@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[2]
-PAGES = ["README.md", "clients/README.md", "protocol/START.md", "protocol/GUIDE.md", "protocol/README.md",
-         "protocol/PROVIDERS.md"]
+LIBRARY = "Sources/EinlassAuthenticators"
+PAGES = ["README.md", "clients/README.md", "clients/EINLASSCTL.md", "clients/RECIPES.md", "protocol/START.md",
+         "protocol/GUIDE.md", "protocol/README.md", "protocol/PROVIDERS.md", f"{LIBRARY}/README.md",
+         f"{LIBRARY}/Documentation.docc/EinlassAuthenticators.md"]
 KINDS = ["console", "jsonl", "json", "python", "swift"]
 
 
@@ -47,5 +49,6 @@ def kind_of(text):
 
 
 def all_blocks():
+    """The blocks of all pages. Tests/Integrations runs those of the recipes, from the first one on."""
     return [block for page in PAGES
-            for block in blocks(page, (PROJECT / page).read_text())]
+            for block in blocks(page, (PROJECT / page).read_text().partition("\n## git\n")[0])]

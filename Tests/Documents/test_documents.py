@@ -10,6 +10,7 @@
 
 `matching.py` says what `…` matches. Commands of `COVERED` are not run here, because another step of Tests/run runs them.
 """
+import html
 import json
 import re
 import shutil
@@ -214,8 +215,9 @@ def test_a_new_reason_of_the_document_is_an_entry_of_errors_json(tmp_path):
         {**entry, "next": []} for entry in json.loads((PROJECT / "protocol/errors.json").read_text())["errors"]]
 
 
-@pytest.mark.parametrize("page, most", [("protocol/README.md", 7000), ("protocol/GUIDE.md", 5500), ("protocol/START.md", 900),
-                                        ("Sources/ARCHITECTURE.md", 3500)])
+@pytest.mark.parametrize("page, most", [
+    ("README.md", 900), ("clients/EINLASSCTL.md", 1000), ("protocol/README.md", 7000), ("protocol/GUIDE.md", 5500),
+    ("protocol/START.md", 900), ("Sources/ARCHITECTURE.md", 3500)])
 def test_a_page_stays_short(page, most):
     assert len((PROJECT / page).read_text().split()) <= most
 
@@ -224,11 +226,26 @@ def test_the_page_of_decisions_has_fifty_at_most():
     assert len(re.findall(r"^### ", (PROJECT / "Sources/DECISIONS.md").read_text(), re.MULTILINE)) <= 50
 
 
-@pytest.mark.parametrize("page", [page for page in [*PAGES, "protocol/methods.md", "clients/CONTAINERS.md", "clients/KEYS.md", "clients/POSTGRESQL.md",
-                                                    "clients/RECIPES.md"] if (PROJECT / page).exists()])
+def test_the_first_page_names_each_provider():
+    catalogue = json.loads((PROJECT / "Sources/Einlass/Descriptors/providers.json").read_text())["providers"]
+    names = sorted((provider["name"] for provider in catalogue), key=str.lower)
+    text = " ".join((PROJECT / "README.md").read_text().split())
+    assert f"{len(names)} providers are built in" in text and f" {', '.join(names)}." in text
+
+
+def test_the_picture_of_the_first_page_shows_the_lines_of_a_page():
+    picture = html.unescape((PROJECT / "clients/images/first-steps.svg").read_text())
+    page = (PROJECT / "clients/EINLASSCTL.md").read_text()
+    shown = re.findall(r">(\$ .*)</text>", picture)
+    assert len(shown) == 3 and all(re.search(rf"^{re.escape(line)}(  |$)", page, re.MULTILINE) for line in shown)
+
+
+@pytest.mark.parametrize("page", [
+    *PAGES, "protocol/methods.md", "protocol/FORMER-SYSTEMS.md", "clients/CONTAINERS.md", "clients/INSTALL.md",
+    "clients/KEYS.md", "clients/POSTGRESQL.md", "clients/python/README.md"])
 def test_links_between_the_pages_lead_to_a_heading(page):
     prose = re.sub(r"^ *```.*?^ *```$", "", (PROJECT / page).read_text(), flags=re.DOTALL | re.MULTILINE)
-    for path, anchor in re.findall(r"\]\(([^)#:]*)#?([^)]*)\)", prose):
+    for path, anchor in re.findall(r"\]\((?!https:)([^)#]*)#?([^)]*)\)", prose):
         target = (PROJECT / page).parent / path if path else PROJECT / page
         assert target.exists(), path
         headings = re.findall(r"^#+ (.*)$", target.read_text(), re.MULTILINE) if target.suffix == ".md" else []

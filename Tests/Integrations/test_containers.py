@@ -91,9 +91,8 @@ def host(house, tmp_path):
     for name, text in STAND_INS.items():
         write(programs / name, text)
     house.programs = programs
-    sign_in, allow = re.findall(r"^\$ (.*)$", PAGE.partition("\n## ")[0], re.MULTILINE)
+    (sign_in,) = re.findall(r"^\$ (.*)$", PAGE.partition("\n## ")[0], re.MULTILINE)
     house.sign_in(*shlex.split(sign_in)[2:])
-    house.do(*shlex.split(allow)[1:])
     binds = {str(path) for path in (programs, Path(EINLASS).resolve().parent, Path(CONTROL).resolve().parent)}
     runtime = Path(tempfile.mkdtemp(prefix="einlass-", dir="/tmp"))  # short, for sockets and for podman
     house.environment |= {"PATH": f"{programs}:/usr/local/bin:/usr/bin:/bin:/usr/sbin", "USER": getpass.getuser(),

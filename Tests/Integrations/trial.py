@@ -1,7 +1,7 @@
 """The first steps of a person with a fresh installation: sign-in, git, a token, man pages, completion."""
 import subprocess
 
-# Signs in at the sandbox of the installation and clones its repository, as the README says.
+# Signs in at the sandbox of the installation and clones its repository, as clients/EINLASSCTL.md says.
 SCRIPT = r"""
 set -ex
 trap 'kill $(jobs -p)' EXIT

@@ -157,11 +157,11 @@ def test_the_package_works_in_a_fresh_debian(release, root):
     root.do("rm -r ~/.config ~/.local ~/hello ~/ready ~/.gitconfig", "ada")
 
 
-def lines_of_page(heading):
+def lines_of_page(heading, page="INSTALL.md"):
     """The commands of the page's blocks below a heading."""
-    page = (PROJECT / "clients/INSTALL.md").read_text().split(f"## {heading}\n")[1].split("\n## ")[0]
-    blocks = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
-    return ["\n".join(line.removeprefix("$ ") for line in block.splitlines()) for block in blocks]
+    text = (PROJECT / "clients" / page).read_text().split(f"## {heading}\n")[1].split("\n## ")[0]
+    blocks = re.findall(r"```console\n(.*?)```", text, re.DOTALL)
+    return ["\n".join(re.findall(r"^\$ (.*)", block, re.MULTILINE)) for block in blocks]
 
 
 def test_the_lines_of_the_page_lead_to_a_clone(release, root):
@@ -174,13 +174,13 @@ def test_the_lines_of_the_page_lead_to_a_clone(release, root):
     (place / "release-key.pub").write_text(signers.read_text().removeprefix("einlass "))
     root.do("apt-get install -y -q openssh-client libcurl4 && chown -R ada:ada /home/ada/release")
     (check,), (install, completion) = lines_of_page("Check the files"), lines_of_page("Install")
-    (clone,), (undo,) = lines_of_page("The first clone"), lines_of_page("Uninstall")
+    (clone,), (undo,) = lines_of_page("Try it with simulated providers", "EINLASSCTL.md"), lines_of_page("Uninstall")
     # The person in the browser.
-    clone = clone.replace("--scope git", """--scope git --flow deviceCode 2>code & program=$!
+    clone = clone.partition("\neinlassctl setup git --undo")[0].replace("--scope git", """--scope git 2>code & program=$!
         for _ in $(seq 100); do grep -qE '[A-Z0-9]{4}-[A-Z0-9]{4}' code && break; sleep 0.1; done
         curl -s -d "user_code=$(grep -oE '[A-Z0-9]{4}-[A-Z0-9]{4}' code)&decision=allow&user=3001" \\
           "$(grep -o 'http://[^ ]*' code | head -n 1)" >page; wait $program""")
-    clone = clone.replace("sandbox.json &", "sandbox.json & until [ -s sandbox.json ]; do sleep 0.1; done")
+    clone = clone.replace("& sleep 1", "& until [ -s sandbox.json ]; do sleep 0.1; done")
     undo = undo.replace("--undo", "--undo --yes")
     root.do("\n".join(["cd ~/release", "trap 'kill $(jobs -p)' EXIT", check, install, completion, clone,
                         "grep token hello/README", "man einlassctl >man", undo, "! grep einlass ~/.gitconfig"]), "ada")

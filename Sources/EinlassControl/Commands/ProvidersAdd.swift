@@ -11,7 +11,7 @@ struct ProvidersAdd: ServerCommand {
     discussion: """
       A server that publishes its metadata, as OpenID Connect and OAuth 2.0 servers do, needs only \
       its address. Any other provider needs a FILE: one JSON object, or {"providers": […]}, as in \
-      README.md under "Providers".
+      protocol/PROVIDERS.md.
 
       EXAMPLES:
         einlassctl providers add https://login.example.com
