@@ -321,11 +321,3 @@ private func sqlite(_ path: String, _ sql: String) throws {
   guard code == 0 else { throw SpawnedProgram.Failure(description: program.logged) }
   try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
 }
-
-extension JSONValue {
-  fileprivate func merging(_ members: JSONObject) -> JSONValue {
-    var object = object ?? [:]
-    for member in members.members { object[member.name] = member.value }
-    return .object(object)
-  }
-}

@@ -79,27 +79,17 @@ import Testing
   /// Returns the sandbox's configuration with a redirect address where the catalogue has none, and
   /// with the registration of a flow that needs its own.
   private static func configuration(_ sandbox: Sandbox) -> JSONValue {
-    merged(
-      sandbox.ready["config"] ?? [:],
-      [
-        "applications": [
-          "*": [
-            "apple": ["redirect": "https://example.org/callback"],
-            "twitter": ["clientId": "demo-x", "clientSecret": "demo-secret"],
-            "bitbucket.example.com": [
-              "clientId": "demo-bitbucket-data-center", "clientSecret": "demo-secret",
-            ],
-          ]
+    (sandbox.ready["config"] ?? [:]).merging([
+      "applications": [
+        "*": [
+          "apple": ["redirect": "https://example.org/callback"],
+          "twitter": ["clientId": "demo-x", "clientSecret": "demo-secret"],
+          "bitbucket.example.com": [
+            "clientId": "demo-bitbucket-data-center", "clientSecret": "demo-secret",
+          ],
         ]
-      ])
-  }
-
-  private static func merged(_ value: JSONValue, _ more: JSONValue) -> JSONValue {
-    guard case .object(var object) = value, case .object(let additions) = more else { return more }
-    for member in additions.members {
-      object[member.name] = object[member.name].map { merged($0, member.value) } ?? member.value
-    }
-    return .object(object)
+      ]
+    ])
   }
 
   private static func providers(_ frontEnd: FrontEnd) throws -> [JSONValue] {

@@ -38,17 +38,6 @@ import Testing
     #expect(matcher.resolved(["prompt": "$ref:p"]) == ["prompt": "p_1"])
   }
 
-  @Test(arguments: [
-    (#"{"a":1,"b":{"c":2}}"#, #"{"b":{"c":null,"d":3},"e":4}"#, #"{"a":1,"b":{"d":3},"e":4}"#),
-    (#"{"a":[1,2]}"#, #"{"a":[3]}"#, #"{"a":[3]}"#),
-    (#"{"a":1}"#, #"{"a":{"b":2}}"#, #"{"a":{"b":2}}"#),
-  ])
-  func `A merge patch replaces, removes and adds members`(
-    target: String, patch: String, result: String
-  ) throws {
-    #expect(merged(try json(target), patch: try json(patch)) == (try json(result)))
-  }
-
   private func difference(_ expected: String, _ actual: String) throws -> String? {
     var matcher = Matcher()
     matcher.capture("ada", "a_7")

@@ -30,7 +30,7 @@ WHOLE = {
     "users": {"directory": "shared", "oneAccountPerEmail": True, "recentSignInSeconds": 300},
     "access": "ask", "audit": "required",
 }
-FREE = [("applications",), ("applications", "*"), ("providers",), ("origins",)]
+FREE = [("applications",), ("applications", "*"), ("providers",), ("providers", "facebook"), ("origins",)]
 
 
 def words(value, path=()):

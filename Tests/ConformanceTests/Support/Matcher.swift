@@ -80,14 +80,3 @@ struct Matcher {
     return .string(text)
   }
 }
-
-/// Returns the target after a merge patch. RFC 7396 section 2.
-func merged(_ target: JSONValue, patch: JSONValue) -> JSONValue {
-  guard case .object(let patch) = patch else { return patch }
-  var result = target.object ?? JSONObject()
-  for member in patch.members {
-    result[member.name] =
-      member.value.isNull ? nil : merged(result[member.name] ?? .null, patch: member.value)
-  }
-  return .object(result)
-}

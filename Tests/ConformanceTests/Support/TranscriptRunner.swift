@@ -37,8 +37,7 @@ struct TranscriptRunner {
     for file in header["files"]?.object?.members ?? [] {
       _ = try folder.file(file.name, file.value.string ?? file.value.text)
     }
-    let config = merged(
-      sandbox.ready["config"] ?? [:], patch: header["config"] ?? [:])
+    let config = (sandbox.ready["config"] ?? [:]).merging(header["config"] ?? [:])
     let options = header["options"]?.array?.compactMap(\.string) ?? ["--store", "memory"]
     self.transcript = transcript
     self.sandbox = sandbox

@@ -18,7 +18,10 @@ struct RegularCheckTests {
       ],
     ]
     let verify = JSONValue.object(usual).merging(.object(change))
-    return try .builtIn.changed(by: ["sequencing": ["verify": verify]])
+    let identity: JSONValue = [
+      "request": ["method": "GET", "url": "https://sequencing.com/me", "bearer": "{token}"]
+    ]
+    return try .builtIn.changed(by: ["sequencing": ["verify": verify, "identity": identity]])
   }
 
   private static func world(
