@@ -33,7 +33,7 @@ import Testing
         count += 1
       }
     }
-    #expect(count == 33)
+    #expect(count == 39)
   }
 
   @Test func `With the sandbox no provider needs a port that another program may have`() throws {
@@ -42,7 +42,7 @@ import Testing
     let file = projectFolder.appending(path: "Sources/Einlass/Descriptors/providers.json")
     let builtIn = try JSONReader.read(Array(Data(contentsOf: file)))["providers"]?.array ?? []
     let withPorts = builtIn.filter { $0 != Self.withoutPorts($0) }
-    #expect(withPorts.count == 13)
+    #expect(withPorts.count == 18)
     for provider in withPorts {
       let id = provider["id"]?.string ?? ""
       let redirect = sandbox.ready["config"]?["applications"]?["*"]?[id]?["redirect"]?.string

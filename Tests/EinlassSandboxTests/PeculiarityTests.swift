@@ -204,6 +204,9 @@ extension PeculiarityTests {
       var browser = browser
       let behaviour = OAuth2Behaviour(json: provider.demoState["behaviour"] ?? .null)
       browser.asked["scope"] = behaviour.scope(forFilling: "person")
+      for needed in behaviour.pageParameters {
+        browser.asked[needed.name] = needed.value.string
+      }
       let record = provider.demoState[at: "applications", browser.application]
       let redirects = record?["redirects"]?.strings ?? []
       if redirects.count == 1 { browser.asked["redirect_uri"] = redirects[0] }

@@ -60,7 +60,8 @@ struct TestBrowser {
     try #require(answer(try await authorize())["code"])
   }
 
-  /// Sends a form to the token endpoint. A `nil` value removes a parameter of the default form.
+  /// Sends a form, or the JSON that the provider wants, to the token endpoint. A `nil` value removes
+  /// a parameter of the default form.
   func token(
     _ changes: [String: String?], grant: String = "authorization_code",
     headers: [(String, String)] = []
@@ -71,6 +72,12 @@ struct TestBrowser {
       form["code_verifier"] = Self.verifier
     }
     for (name, value) in changes { form[name] = value }
+    if provider.demoState[at: "behaviour", "takesJSON"] == true {
+      let body = JSONValue.object(JSONObject(form.map { ($0.key, .string($0.value)) })).text
+      return try await client.send(
+        "POST", path(.token), headers: headers + [("Content-Type", "application/json")],
+        body: Array(body.utf8))
+    }
     return try await client.post(
       path(.token), headers: headers,
       form: form.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
@@ -85,8 +92,10 @@ struct TestBrowser {
 
   /// Requests the identity of the token's user.
   func userinfo(_ token: String) async throws -> Reply? {
-    try await client.send(
-      "GET", path(.userinfo),
-      headers: [("Authorization", "Bearer \(token)"), ("Client-Id", application)])
+    let field = provider.demoState[at: "behaviour", "userinfoQuery"]?.string
+    return try await client.send(
+      field == nil ? "GET" : "POST", path(.userinfo),
+      headers: [("Authorization", "Bearer \(token)"), ("Client-Id", application)],
+      body: field.map { Array(#"{"query":"{ \#($0) { id } }"}"#.utf8) } ?? [])
   }
 }

@@ -46,6 +46,11 @@ import Testing
       provider: "yandex", target: "/info?format=json", application: "demo-yandex", refusal: 401
     ) { token, _ in ("GET", [("Authorization", "OAuth \(token)")], "") },
     Check(
+      provider: "line", target: "/oauth2/v2.1/verify?access_token={token}",
+      application: "demo-line",
+      refusal: 400
+    ) { _, _ in ("GET", [], "") },
+    Check(
       provider: "digitalocean", target: "/v1/oauth/token/info", application: "demo-digitalocean",
       refusal: 401
     ) { token, _ in ("GET", [("Authorization", "Bearer \(token)")], "") },
@@ -90,7 +95,8 @@ import Testing
         let (method, headers, body) = check.request(token, (id ?? check.application, secret))
         return try #require(
           try await browser.client.send(
-            method, check.target, headers: headers, body: Array(body.utf8)))
+            method, check.target.replacing("{token}", with: token), headers: headers,
+            body: Array(body.utf8)))
       }
       let own = try await ask("OWN")
       #expect(own.status == 200 && own.text.contains(#""\#(check.application)""#), "\(own.text)")

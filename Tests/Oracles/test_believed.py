@@ -36,7 +36,7 @@ SECRET = {"clientId": "secret-openid", "clientSecret": "s3cret: with/odd+chars"}
 CLIENTS = [None, SECRET]
 # The states in which a provider cannot name a token's owner. Apple names it only in the id_token, until that expires.
 CANNOT = {"sequencing": {"new", "refreshed", "rotated", "ended"}, "outlook": {"new", "refreshed", "rotated", "ended"},
-          "apple": {"ended"}}
+          "notion": {"new", "refreshed", "rotated", "ended"}, "apple": {"ended"}}
 # Flows without a refresh token from the sandbox, although their descriptors can refresh.
 WITHOUT_REFRESH = {("github", "authorizationCode"), ("github", "deviceCode"), ("linkedin", "authorizationCode"),
                    ("slack", "authorizationCode")}

@@ -17,9 +17,9 @@ pytestmark = pytest.mark.usefixtures("built")
 # only an id_token tells it, and without one not even the application's own credential signs anybody in.
 TELLING = {("twitter", "reverseAuth"), ("twitter", "oauth1"), ("flickr", "oauth1"), ("facebook", "systemToken")} | {
     (provider, kind) for provider in ("facebook", "digitalocean", "discord", "gitea", "github", "gitlab", "google",
-                                      "google-cloud", "linkedin", "sina-weibo", "twitch", "yandex") for kind in ("authorizationCode", "deviceCode")}
+                                      "google-cloud", "line", "linkedin", "sina-weibo", "twitch", "yandex") for kind in ("authorizationCode", "deviceCode")}
 # The providers that cannot be asked for the person of a token either.
-NAMELESS = ("outlook", "sequencing")
+NAMELESS = ("notion", "outlook", "sequencing")
 # The findings of einlass about a token of another application: the provider names the other one, says that the token
 # is none, or says nothing.
 DETAILS = ("otherApplication", "unknownApplication", "active", "audience")

@@ -36,11 +36,13 @@ ENFORCED = {
     "vimeo": ("unknown", "exact", BASIC, "never", None, None),
     "sina-weibo": ("unknown", "any", POST, "never", None, None),
     "apple": ("optional", "any", POST, "kept", None, None),
+    "atlassian": ("unknown", "exact", POST, "rotating", None, 90 * DAY),
     "azure-devops": ("optional", "localhost", BOTH, "rotating", 4_299, None),
     "bitbucket": ("unknown", "exact", BASIC, "rotating", 7_200, 90 * DAY),
     "digitalocean": ("required", "any", BOTH, "rotating", 30 * DAY, None),
     "discord": ("optional", "exact", BOTH, "rotating", 7 * DAY, None),
     "dropbox": ("optional", "exact", BOTH, "kept", 14_400, None),
+    "fastmail": ("required", "any", BOTH, "rotating", None, None),
     "figma": ("optional", "exact", BASIC, "kept", 90 * DAY, None),
     "forgejo": ("optional", "any", BOTH, "rotating", None, None),
     "gitea": ("optional", "any", BOTH, "rotating", None, None),
@@ -50,11 +52,15 @@ ENFORCED = {
     "google-cloud": ("optional", "addresses", POST, "kept", 3_599, None),
     "heroku": ("unknown", "exact", POST, "rotating", 28_800, None),
     "huggingface": ("optional", "exact", BASIC, "rotating", 28_800, 90 * DAY),
+    "line": ("optional", "exact", POST, "reusable", 30 * DAY, 90 * DAY),
+    "linear": ("optional", "exact", BOTH, "rotating", 86_399, None),
     "linkedin": ("refused", "exact", POST, "never", 60 * DAY, None),
     "mastodon": ("optional", "addresses", BOTH, "never", None, None),
     "microsoft": ("optional", "localhost", BOTH, "rotating", 4_299, None),
+    "notion": ("refused", "exact", BASIC, "rotating", None, None),
     "outlook": ("optional", "localhost", BOTH, "rotating", 4_299, None),
     "reddit": ("unknown", "exact", BASIC, "kept", DAY, None),
+    "salesforce": ("required", "exact", BOTH, "rotating", None, None),
     "slack": ("optional", "exact", BOTH, "never", None, None),
     "spotify": ("optional", "addresses", BOTH, "kept", None, 180 * DAY),
     "strava": ("unknown", "any", POST, "rotating", 21_600, None),
@@ -65,6 +71,9 @@ ENFORCED = {
 }
 SCOPES = {
     "apple": ["openid", "email", "name"],
+    "fastmail": [*("urn:ietf:params:jmap:" + name for name in ("core", "mail", "submission", "vacationresponse")),
+                 *("https://www.fastmail.com/dev/" + name for name in (
+                     "maskedemail", "protocol-imap", "protocol-pop", "protocol-smtp", "protocol-carddav", "protocol-caldav"))],
     "figma": ["current_user:read", "file_comments:read", "file_comments:write", "file_content:read",
               "file_dev_resources:read", "file_dev_resources:write", "file_metadata:read", "file_variables:read",
               "file_variables:write", "file_versions:read", "files:read", "library_analytics:read", "library_assets:read",
@@ -73,9 +82,12 @@ SCOPES = {
     "heroku": ["global", "identity", "read", "write", "read-protected", "write-protected"],
     "huggingface": ["openid", "profile", "email", "read-billing", "read-repos", "contribute-repos", "write-repos",
                     "manage-repos", "inference-api", "jobs", "webhooks", "write-discussions"],
+    "line": ["profile", "openid", "email"],
+    "linear": ["read", "write", "issues:create", "comments:create", "timeSchedule:write", "admin"],
     "linkedin": ["openid", "profile", "email", "w_member_social"],
     "mastodon": ["profile", "read", "write", "push", "follow", *("read:" + name for name in READ),
                  *("write:" + name for name in WRITE)],
+    "notion": [],
     "sequencing": ["demo", "external"],
     "strava": ["read", "read_all", "profile:read_all", "profile:write", "activity:read", "activity:read_all",
                "activity:write"]}
@@ -247,8 +259,9 @@ def changed(provider, **words):
     return descriptor
 
 
-def test_a_proof_key_at_linkedin_is_refused(at):
-    answer = sign_in(at("linkedin", changed("linkedin", proofKey=None)), "linkedin")
+@pytest.mark.parametrize("provider", ["linkedin", "notion"])
+def test_a_proof_key_is_refused(at, provider):
+    answer = sign_in(at(provider, changed(provider, proofKey=None)), provider)
     assert answer.data["reason"] == "authenticatorUnconfigured", answer
     assert answer.data["serverError"]["code"] == "invalid_client", answer
 
@@ -275,7 +288,8 @@ def test_another_port_is_refused_where_the_registered_one_counts(sandbox, at, pr
 
 
 @pytest.mark.parametrize("provider, scope", [
-    ("mastodon", "email"), ("linkedin", "r_basicprofile"), ("gitlab", "git:read"), ("figma", "file_read")])
+    ("mastodon", "email"), ("linkedin", "r_basicprofile"), ("gitlab", "git:read"), ("figma", "file_read"),
+    ("fastmail", "email"), ("notion", "read_content")])
 def test_a_scope_that_the_provider_does_not_know_is_refused(at, provider, scope):
     answer = sign_in(at(provider), provider, scopes=[scope])
     assert answer.data["serverError"]["code"] == "invalid_scope", answer
@@ -297,6 +311,25 @@ def test_a_code_for_a_device_without_the_words_of_its_provider_is_refused(sandbo
     sandbox.control("PATCH", "/state", {provider: {"behaviour": {"intervalSeconds": 1}}})
     answer = session.answer(session.send("accounts.signIn", provider=provider, flowKind="deviceCode"))
     assert answer.data["serverError"]["code"] == code, answer
+
+
+@pytest.mark.parametrize("provider, spoil", [
+    ("atlassian", lambda flow: flow["authorize"]["query"].pop("audience")),
+    ("atlassian", lambda flow: flow["authorize"]["query"].pop("prompt")),
+    ("atlassian", lambda flow: flow["token"].pop("json")),
+    ("notion", lambda flow: flow["authorize"].pop("query")),
+    ("notion", lambda flow: flow["token"].pop("json"))])
+def test_a_sign_in_without_the_words_of_its_provider_is_refused(at, provider, spoil):
+    descriptor = copy.deepcopy(CATALOGUE[provider])
+    spoil(descriptor["flows"][0])
+    answer = sign_in(at(provider, descriptor), provider)
+    assert answer.data["serverError"]["code"] == "invalid_request", answer
+
+
+def test_only_graphql_names_the_person_at_linear(at):
+    descriptor = copy.deepcopy(CATALOGUE["linear"])
+    descriptor["identity"]["request"]["json"] = {"query": "{{ organization {{ id }} }}"}
+    assert not isinstance(sign_in(at("linear", descriptor), "linear"), jsonrpcclient.Ok)
 
 
 def test_an_application_at_digitalocean_registers_itself(sandbox, at):

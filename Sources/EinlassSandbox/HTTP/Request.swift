@@ -45,6 +45,17 @@ struct Request: Sendable {
     guard let text = String(validating: body, as: UTF8.self) else { return nil }
     return [Parameter](formEncoded: text)
   }
+
+  /// The members of a JSON object of texts; `nil` for any other body.
+  var texts: [Parameter]? {
+    guard header("Content-Type") == "application/json",
+      let members = (try? JSONReader.read(body))?.object?.members
+    else { return nil }
+    let texts = members.compactMap { member in
+      member.value.string.map { Parameter(name: member.name, value: $0) }
+    }
+    return texts.count == members.count ? texts : nil
+  }
 }
 
 extension String {

@@ -13,7 +13,10 @@ enum DemoState {
   /// another program may have that port, and one sign-in keeps it from the next.
   private static let freeRedirects: [String: String] = {
     let literal = ["twitter", "bitbucket", "discord", "figma", "reddit", "yandex"]
-    let named = ["vimeo", "dropbox", "heroku", "huggingface", "linkedin", "slack", "twitch"]
+    let named = [
+      "vimeo", "atlassian", "dropbox", "heroku", "huggingface", "line", "linear", "linkedin",
+      "notion", "salesforce", "slack", "twitch",
+    ]
     return Dictionary(
       uniqueKeysWithValues: literal.map { ($0, "http://127.0.0.1/callback") }
         + named.map { ($0, "http://localhost/callback") })

@@ -89,7 +89,7 @@ struct ServerWordTests {
     }
     #expect(
       models.providers.filter { $0.server != nil }.map(\.id) == [
-        "forgejo", "gitea", "gitlab", "mastodon",
+        "forgejo", "gitea", "gitlab", "mastodon", "salesforce",
       ])
   }
 

@@ -92,6 +92,11 @@ extension OAuth2Provider {
     }
     guard ["query", "fragment", "form_post"].contains(asked.parameters["response_mode"] ?? "query")
     else { throw Denial("invalid_request", "There is no such response_mode.") }
+    for needed in behaviour.pageParameters {
+      let isThere = asked.parameters[needed.name] == needed.value.string
+      world.note(needed.name, isThere)
+      guard isThere else { throw Denial("invalid_request", "\(needed.name) is missing.") }
+    }
     if !["unknown", "refused"].contains(behaviour.pkce) {
       switch (asked.parameters["code_challenge"], asked.parameters["code_challenge_method"]) {
       case (nil, nil) where behaviour.pkce == "optional": break

@@ -20,7 +20,8 @@ struct OAuth2Behaviour: Sendable {
     ("codeSeconds", .integer), ("refreshSeconds", .integer),
     ("deviceSeconds", .integer), ("intervalSeconds", .integer), ("tellsCompleteAddress", .flag),
     ("scopes", .texts), ("scopeSeparator", .text), ("signingKey", .text),
-    ("tokenMethods", .texts), ("takesQuery", .flag), ("tokenType", .text),
+    ("tokenMethods", .texts), ("takesQuery", .flag), ("takesJSON", .flag), ("tokenType", .text),
+    ("pageParameters", .map(.text)), ("userinfoQuery", .text), ("revokedName", .text),
     ("applicationHeader", .text), ("userinfoScope", .text), ("profileScope", .text),
     ("deviceDenial", .text), ("deviceGrant", .text),
     ("requiresPush", .flag), ("registersByForm", .flag), ("takesAssertions", .flag),
@@ -99,7 +100,15 @@ struct OAuth2Behaviour: Sendable {
   var tokenMethods: [String] { json["tokenMethods"]?.strings ?? ["POST"] }
   /// Whether the token endpoint also reads the query.
   var takesQuery: Bool { json["takesQuery"]?.bool ?? false }
+  /// Whether the token and revocation endpoints take JSON, and no form.
+  var takesJSON: Bool { json["takesJSON"]?.bool ?? false }
   var tokenType: String { json["tokenType"]?.string ?? "Bearer" }
+  /// Parameters that authorization requests must have, with these values.
+  var pageParameters: [JSONObject.Member] { json["pageParameters"]?.object?.members ?? [] }
+  /// A field that the GraphQL query of a userinfo request must have.
+  var userinfoQuery: String? { json["userinfoQuery"]?.string }
+  /// The parameter with the token to revoke.
+  var revokedName: String { json["revokedName"]?.string ?? "token" }
 
   /// Whether authorization requests must be pushed first (RFC 9126).
   var requiresPush: Bool { json["requiresPush"]?.bool ?? false }

@@ -35,6 +35,7 @@ extension OAuth2Provider {
     switch place {
     case "oauth": return (request.authorization("OAuth"), nil)
     case "open": return (form["access_token"], nil)
+    case "query": return (request.query?["access_token"], nil)
     case "post":
       guard request.header("Authorization") == nil else {
         throw OAuth2Refusal("invalid_request", "Id and secret belong into the form")

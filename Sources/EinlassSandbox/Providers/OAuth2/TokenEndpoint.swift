@@ -25,7 +25,9 @@ extension OAuth2Provider {
     guard behaviour.tokenMethods.contains(request.method) else {
       throw OAuth2Refusal("invalid_request", "Use \(behaviour.tokenMethods[0])", status: 405)
     }
-    guard let form = request.form, let query = request.query else {
+    guard let form = behaviour.takesJSON ? request.texts : request.form, let query = request.query
+    else {
+      world.note("parameters", false, "they cannot be decoded")
       throw OAuth2Refusal("invalid_request", "The parameters cannot be decoded")
     }
     let isQueryTaken = behaviour.takesQuery || request.method == "GET"

@@ -41,6 +41,12 @@ extension OAuth2Provider {
         throw OAuth2Refusal("invalid_client", "The header \(header) is wrong", status: 401)
       }
     }
+    if let field = behaviour(in: world).userinfoQuery {
+      let query = (try? JSONReader.read(request.body))?["query"]?.string ?? ""
+      let isAsked = request.method == "POST" && query.contains(field)
+      world.note("userinfoQuery", isAsked)
+      guard isAsked else { throw OAuth2Refusal("invalid_request", "Ask in GraphQL for \(field)") }
+    }
     if let template = world.state[at: name, template] {
       return .json(Self.fill(template, with: user) ?? .null)
     }
@@ -50,7 +56,7 @@ extension OAuth2Provider {
   /// RFC 7662. Only for authenticated applications. A token of another application is reported as
   /// inactive.
   func introspection(_ request: Request, in world: inout World) throws(OAuth2Refusal) -> Answer {
-    let (application, token) = try subject(of: request, in: &world)
+    let (application, token) = try subject(of: request, named: "token", in: &world)
     guard !application.secret.isEmpty else {
       throw OAuth2Refusal(
         "invalid_client", "Only applications with a secret may ask", status: 401, challenge: "Basic"
@@ -117,20 +123,23 @@ extension OAuth2Provider {
       default: String?.none
       }
     if let found { return (nil, found) }
-    let (application, token) = try subject(of: request, in: &world)
+    let name = behaviour(in: world).revokedName
+    let (application, token) = try subject(of: request, named: name, in: &world)
     return (application, token)
   }
 
   /// Returns the authenticated application and the token in the form.
   private func subject(
-    of request: Request, in world: inout World
+    of request: Request, named name: String, in world: inout World
   ) throws(OAuth2Refusal) -> (Consumer, token: String) {
-    guard sameBytes(request.method, "POST"), let form = request.form else {
+    let isJSON = behaviour(in: world).takesJSON
+    guard sameBytes(request.method, "POST"), let form = isJSON ? request.texts : request.form
+    else {
       throw OAuth2Refusal("invalid_request", "Send a form by POST", status: 405)
     }
     let application = try application(of: request, form, in: &world)
-    guard let token = form["token"] else {
-      throw OAuth2Refusal("invalid_request", "token is missing")
+    guard let token = form[name] else {
+      throw OAuth2Refusal("invalid_request", "\(name) is missing")
     }
     return (application, token)
   }

@@ -3,9 +3,10 @@ import EinlassJSON
 /// Providers of the web, simulated by their public documentation.
 extension OAuth2Provider {
   static let web = [
-    apple, bitbucket, bitbucketDataCenter, digitalOcean, discord, dropbox, figma, forgejo, gitea,
-    gitHub, gitLab, google, heroku, huggingFace, linkedIn, mastodon, microsoft, reddit, slack,
-    spotify, strava, twitch, x, yandex, zoom,
+    apple, atlassian, bitbucket, bitbucketDataCenter, digitalOcean, discord, dropbox, fastmail,
+    figma, forgejo, gitea, gitHub, gitLab, google, heroku, huggingFace, line, linear, linkedIn,
+    mastodon, microsoft, notion, reddit, salesforce, slack, spotify, strava, twitch, x, yandex,
+    zoom,
   ]
 
   /// No userinfo endpoint: the id_token has the profile. Loopback redirects cannot be registered.
