@@ -27,7 +27,7 @@ def test_the_files_are_those_of_the_list_and_signed(release):
     version = run(Path(BUILT) / "einlassctl", "--version").strip()
     name = rf"einlass-{version}"
     kinds = [rf"{name}-py3-none-manylinux_\d+_\d+_\w+\.whl", rf"einlass_{version}_\w+\.deb", rf"{name}-\w+\.tar\.gz",
-             rf"{name}\.vsix", rf"{name}-\w+\.oci\.tar", rf"{name}\.spdx\.json", rf"{name}\.md", "SHA256SUMS",
+             rf"{name}\.vsix", rf"{name}-\w+\.oci\.tar", rf"{name}\.spdx\.json", rf"{name}\.md", r"INSTALL\.md", "SHA256SUMS",
              r"SHA256SUMS\.sig"]
     names = [path.name for path in one.iterdir()]
     assert [name for name in names if not any(re.fullmatch(kind, name) for kind in kinds)] == []
