@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -180,10 +181,12 @@ def test_the_lines_of_the_page_lead_to_a_clone(release, root):
         for _ in $(seq 100); do grep -qE '[A-Z0-9]{4}-[A-Z0-9]{4}' code && break; sleep 0.1; done
         curl -s -d "user_code=$(grep -oE '[A-Z0-9]{4}-[A-Z0-9]{4}' code)&decision=allow&user=3001" \\
           "$(grep -o 'http://[^ ]*' code | head -n 1)" >page; wait $program""")
-    clone = clone.replace("sandbox.json &", "sandbox.json & until [ -s sandbox.json ]; do sleep 0.1; done")
+    clone = clone.replace("sandbox.json &", "sandbox.json & until [ -s sandbox.json ]; do kill -0 $!; sleep 0.1; done")
     undo = undo.replace("--undo", "--undo --yes")
-    root.do("\n".join(["cd ~/release", "trap 'kill $(jobs -p)' EXIT", check, install, completion, clone,
+    begin = time.monotonic()
+    root.do("\n".join(["cd ~/release", "trap 'kill $(jobs -p); wait' EXIT", check, install, completion, clone,
                         "grep token hello/README", "man einlassctl >man", undo, "! grep einlass ~/.gitconfig"]), "ada")
+    assert time.monotonic() - begin < 180
     root.do("rm -r ~/release ~/.local/lib/einlass ~/.local/share/bash-completion", "ada")
     assert root.left() == HOMES
 
