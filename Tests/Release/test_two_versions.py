@@ -37,7 +37,8 @@ def newer(tmp_path):
     assert added == named == 1
     migrations.write_text(text)
     # In the place of the tree, because the folder of a build has absolute paths.
-    run("unshare", "--mount", "bash", "-c", f"mount --bind '{tree}' '{PROJECT}' && cd '{PROJECT}' && clients/build --portable")
+    build = f"mount --bind '{tree}' '{PROJECT}' && cd '{PROJECT}' && clients/build --portable"
+    run("unshare", "--mount", "bash", "-c", build, env={**os.environ, "TMPDIR": "/tmp"})
     return tree / ".build/release-static/release/einlass"
 
 
