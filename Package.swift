@@ -21,11 +21,11 @@ let package = Package(
   ],
   targets: [
     // C libraries
-    .target(name: "CCurl"),
-    .target(name: "COpenSSL"),
+    .target(name: "CCurl", dependencies: ["CSystem"]),
+    .target(name: "COpenSSL", dependencies: ["CSystem"]),
     .target(name: "CPostgres"),
     .target(name: "CSystem"),
-    .target(name: "CWALIndex", dependencies: ["CSQLite"]),
+    .target(name: "CWALIndex", dependencies: ["CSQLite", "CSystem"]),
     .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
 
     // Ground floor

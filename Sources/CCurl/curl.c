@@ -3,6 +3,8 @@
 #define CURL_DISABLE_DEPRECATION
 #include "CCurl.h"
 
+#include "CSystem.h"
+
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -37,7 +39,8 @@ ccurl_state ccurl_shortage(void) {
   // libcurl first opens a pair of descriptors to wake itself, so check whether a pair can be
   // opened.
   int pair[2];
-  if (pipe2(pair, O_CLOEXEC) != 0) return errno == EMFILE || errno == ENFILE ? CCURL_NO_DESCRIPTOR : CCURL_BROKEN;
+  int error = csystem_pipe_open(pair);
+  if (error != 0) return error == EMFILE || error == ENFILE ? CCURL_NO_DESCRIPTOR : CCURL_BROKEN;
   close(pair[0]);
   close(pair[1]);
   return CCURL_BROKEN;
@@ -146,7 +149,8 @@ size_t ccurl_text_address(const char *text, unsigned char bytes[16]) {
 }
 
 curl_socket_t ccurl_socket(const struct curl_sockaddr *address) {
-  return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  int descriptor = csystem_socket_open(address->family, address->socktype, address->protocol);
+  return descriptor < 0 ? CURL_SOCKET_BAD : descriptor;
 }
 
 long ccurl_get_long(CURL *easy, CURLINFO info) {

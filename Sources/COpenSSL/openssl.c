@@ -1,10 +1,11 @@
 #define _GNU_SOURCE
 #include "COpenSSL.h"
 
+#include "CSystem.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 static struct copenssl_functions functions;
@@ -15,7 +16,7 @@ static void fail(const char *why) {
 }
 
 static int is_short_of_descriptors(void) {
-  int descriptor = eventfd(0, EFD_CLOEXEC);
+  int descriptor = csystem_event_open();
   if (descriptor >= 0) close(descriptor);
   return descriptor < 0;
 }

@@ -189,4 +189,8 @@ int csystem_terminal_columns(int descriptor, int *rows) {
   return size.ws_col;
 }
 
+int csystem_socket_open(int family, int type, int protocol) {
+  return or_errno(socket(family, type | SOCK_CLOEXEC, protocol));
+}
+
 int csystem_accept(int descriptor) { return or_errno(accept4(descriptor, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)); }

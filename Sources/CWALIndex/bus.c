@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "index.h"
 
+#include "CSystem.h"
+
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -29,7 +31,7 @@ static int replace(char *address) {
     struct walindex *index = watched[number].index;
     void *copy = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (copy == MAP_FAILED || pread(index->descriptor, copy, size, watched[number].offset) < 0) return -1;
-    if (mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, chunk) == MAP_FAILED) return -1;
+    if (csystem_move_memory(copy, size, chunk) != 0) return -1;
     index->is_lost = index->has_failed = 1;
     return 0;
   }

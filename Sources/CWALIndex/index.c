@@ -2,28 +2,20 @@
 // btrfs, because the page was written back and the file system has no room to record another
 // change. Therefore
 // - every page is allocated before it is mapped;
-// - before a write begins and before a commit counts, MADV_POPULATE_WRITE checks that all pages are
-//   writable;
+// - before a write begins and before a commit counts, all pages are made writable;
 // - a SIGBUS in between replaces the chunk by a copy in memory (bus.c), and the transaction fails.
 #define _GNU_SOURCE
 #include "index.h"
 
+#include "CSystem.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
-#include <linux/magic.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
 
 enum {
   region_size = 32768, // the size that SQLite maps at a time
@@ -39,25 +31,11 @@ static void *own(sqlite3_file *file) { return (char *)file + vfs.szOsFile - size
 
 static struct walindex *of(sqlite3_file *file) { return own(file); }
 
-static long long now_milliseconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-}
-
 static int busy(const struct walindex *index) {
-  return now_milliseconds() < index->deadline ? SQLITE_BUSY : SQLITE_BUSY_TIMEOUT;
+  return csystem_monotonic_milliseconds() < index->deadline ? SQLITE_BUSY : SQLITE_BUSY_TIMEOUT;
 }
 
 static int is_full(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
-
-/// Sets a lock of the open file description. Each connection has its own, and closing another
-/// descriptor of this process releases none. It conflicts with SQLite's POSIX locks in other
-/// processes. Returns 0, or -1 with errno.
-static int set_lock(int descriptor, short type, int offset, int count) {
-  struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = offset, .l_len = count};
-  return fcntl(descriptor, F_OFD_SETLK, &lock);
-}
 
 static int clear_bytes(int descriptor, off_t start, off_t end) {
   static const char zeros[region_size];
@@ -74,25 +52,16 @@ static int clear_bytes(int descriptor, off_t start, off_t end) {
 static int allocate(int descriptor, off_t start, off_t end) {
   // Blocks first, because btrfs overwrites in place only in an allocated block. Other errors are
   // ignored: without fallocate support, writing zeros must do.
-  if (fallocate(descriptor, FALLOC_FL_KEEP_SIZE, start, end - start) != 0 && is_full(errno)) return SQLITE_FULL;
+  if (is_full(csystem_allocate(descriptor, start, end - start))) return SQLITE_FULL;
   return clear_bytes(descriptor, start, end);
 }
 
-/// Turns off copy-on-write on btrfs. The flag takes effect only on an empty file.
 static int write_in_place(int descriptor) {
-  struct statfs system;
-  int flags = 0;
-  if (fstatfs(descriptor, &system) != 0 || system.f_type != BTRFS_SUPER_MAGIC) return SQLITE_OK;
-  if (ioctl(descriptor, FS_IOC_GETFLAGS, &flags) != 0 || flags & FS_NOCOW_FL) return SQLITE_OK;
+  if (!csystem_copies_on_write(descriptor)) return SQLITE_OK;
   if (ftruncate(descriptor, 0) != 0) return is_full(errno) ? SQLITE_FULL : SQLITE_IOERR_SHMOPEN;
-  // Files inherit the compression flags of their directory, and btrfs accepts the new flag only
-  // without them.
-  int others = flags & ~(FS_COMPR_FL | FS_NOCOMP_FL);
-  if (others != flags) (void)!ioctl(descriptor, FS_IOC_SETFLAGS, &others);
-  flags = others | FS_NOCOW_FL;
-  // If the flag is refused for another reason than space, use the index anyway, because the store
-  // is unusable without one.
-  return ioctl(descriptor, FS_IOC_SETFLAGS, &flags) != 0 && is_full(errno) ? SQLITE_FULL : SQLITE_OK;
+  // If it is refused for another reason than space, use the index anyway, because the store is
+  // unusable without one.
+  return is_full(csystem_write_in_place(descriptor)) ? SQLITE_FULL : SQLITE_OK;
 }
 
 /// Clears the content that a crash may have left. Keeps the blocks, so that this works on a full
@@ -117,9 +86,10 @@ static int attach(struct walindex *index) {
   int descriptor = open(index->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (descriptor < 0) return is_full(errno) ? SQLITE_FULL : SQLITE_IOERR_SHMOPEN;
   int code = SQLITE_OK;
-  if (set_lock(descriptor, F_WRLCK, alive_lock, 1) == 0) code = clear(descriptor);
-  else if (errno != EAGAIN && errno != EACCES) code = SQLITE_IOERR_SHMLOCK;
-  if (code == SQLITE_OK && set_lock(descriptor, F_RDLCK, alive_lock, 1) != 0) code = busy(index);
+  int error = csystem_lock_bytes(descriptor, F_WRLCK, alive_lock, 1);
+  if (error == 0) code = clear(descriptor);
+  else if (error != EAGAIN && error != EACCES) code = SQLITE_IOERR_SHMLOCK;
+  if (code == SQLITE_OK && csystem_lock_bytes(descriptor, F_RDLCK, alive_lock, 1) != 0) code = busy(index);
   if (code != SQLITE_OK) close(descriptor);
   else index->descriptor = descriptor;
   return code;
@@ -128,9 +98,8 @@ static int attach(struct walindex *index) {
 /// Checks that every page of a chunk can be written to. A kernel before 5.14 does not support the
 /// check.
 static int populate(void *chunk) {
-  while (madvise(chunk, chunk_size(), MADV_POPULATE_WRITE) != 0)
-    if (errno != EINTR && errno != EAGAIN) return errno == EINVAL ? SQLITE_OK : SQLITE_FULL;
-  return SQLITE_OK;
+  int error = csystem_make_writable(chunk, chunk_size());
+  return error == 0 || error == EINVAL ? SQLITE_OK : SQLITE_FULL;
 }
 
 static int populate_all(const struct walindex *index) {
@@ -208,7 +177,8 @@ static int shm_lock(sqlite3_file *file, int offset, int count, int flags) {
   }
   if (flags & SQLITE_SHM_UNLOCK) {
     index->locks &= ~locks;
-    return set_lock(index->descriptor, F_UNLCK, lock_base + offset, count) == 0 ? SQLITE_OK : SQLITE_IOERR_SHMLOCK;
+    int error = csystem_lock_bytes(index->descriptor, F_UNLCK, lock_base + offset, count);
+    return error == 0 ? SQLITE_OK : SQLITE_IOERR_SHMLOCK;
   }
   // A reader writes its mark under another lock before this one. SQLite looks for a lost mark for ten seconds.
   if (is_shared && index->has_failed && !index->locks) return index->has_failed = 0, SQLITE_FULL;
@@ -216,11 +186,12 @@ static int shm_lock(sqlite3_file *file, int offset, int count, int flags) {
   // The check is slow on a full disk, and readers seldom write to the index.
   if (code == SQLITE_OK) code = offset == write_lock ? populate_all(index) : index->is_lost ? SQLITE_FULL : SQLITE_OK;
   if (code != SQLITE_OK) return code;
-  if (set_lock(index->descriptor, is_shared ? F_RDLCK : F_WRLCK, lock_base + offset, count) == 0) {
+  int error = csystem_lock_bytes(index->descriptor, is_shared ? F_RDLCK : F_WRLCK, lock_base + offset, count);
+  if (error == 0) {
     index->locks |= locks;
     return SQLITE_OK;
   }
-  if (errno != EAGAIN && errno != EACCES) return SQLITE_IOERR_SHMLOCK;
+  if (error != EAGAIN && error != EACCES) return SQLITE_IOERR_SHMLOCK;
   // When another exclusive lock is busy, SQLite just tries the next one.
   return is_shared || offset == write_lock ? busy(index) : SQLITE_BUSY;
 }
@@ -248,7 +219,7 @@ static int shm_unmap(sqlite3_file *file, int removes) {
 static int file_control(sqlite3_file *file, int operation, void *argument) {
   struct walindex *index = of(file);
   if (operation == CWALINDEX_PATIENCE) {
-    index->deadline = now_milliseconds() + *(int *)argument;
+    index->deadline = csystem_monotonic_milliseconds() + *(int *)argument;
     return SQLITE_OK;
   }
   if (operation == CWALINDEX_STATE) {

@@ -25,6 +25,10 @@ CASES = [
     ("invalidCredential", "The credential is not valid.", "accounts.signIn"),
 ]
 
+#: The sentence of a client that finds no einlass. It names no address and no index, because neither has einlass.
+MISSING = ("There is no einlass on the PATH. Install einlass-*.whl of a release as its INSTALL.md says, "
+           "or name einlass in the variable EINLASS.")
+
 
 def problem(reason, message, method):
     """Returns an error response of einlass."""

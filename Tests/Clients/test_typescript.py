@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import hints
 from conftest import PROJECT
 
 sys.path.append(str(PROJECT / "Tests/Integrations"))
@@ -322,7 +323,7 @@ def test_einlass_is_found_in_the_order_of_the_guide(house, clone, tmp_path):
     (folders["beside"] / "einlass").unlink()
     assert found(house, clone, **places) == str(folders["home"] / "einlass")
     (folders["home"] / "einlass").unlink()
-    assert found(house, clone, **places).startswith("There is no einlass on the PATH.")
+    assert found(house, clone, **places).startswith(hints.MISSING)
     missing = f"{named}-missing"
     message = f"The variable EINLASS names {missing}, which is no program. Correct or remove it."
     assert found(house, clone, **{**places, "PATH": str(folders["named"])}, EINLASS=missing) == message

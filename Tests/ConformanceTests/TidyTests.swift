@@ -55,8 +55,36 @@ import Testing
     #expect(Set(folders) == Set(Self.imports.keys))
   }
 
+  @Test func `Linux alone is meant only in the places that PORTING.md names`() throws {
+    let places = ["CSystem/", "EinlassSystem/", "EinlassNetwork/", "EinlassStorage/Keys/"]
+    let calls =
+      "epoll|eventfd|inotify|signalfd|timerfd|pidfd|memfd|prctl|pipe2|accept4|fallocate|mremap|madvise|f?statfs|renameat2|close_range|getauxval|keyctl|getrandom|gettid|syscall"
+    let words =
+      #"SOCK_(CLOEXEC|NONBLOCK)|MSG_NOSIGNAL|O_(PATH|TMPFILE)|F_OFD_\w+|__linux__|os\(Linux\)"#
+    let pattern = #"\b(\#(calls))\w*\(|\b(\#(words))|"/proc/|include <(linux|sys/(\#(calls)))"#
+    // The control: each kind is found.
+    for line in [
+      "if (epoll_wait(1, 0, 0, 0))", "#if os(Linux)", "open(\"/proc/self\")",
+      "#include <linux/fs.h>",
+      "#include <sys/eventfd.h>", "F_OFD_SETLK,",
+    ] {
+      #expect(try !SourceFile(name: "", lines: [line]).code(matching: pattern).isEmpty, "\(line)")
+    }
+    var found: Set<String> = []
+    for file in try SourceFile.withC() {
+      let lines = try file.code(matching: pattern)
+      if let place = places.first(where: { file.name.hasPrefix($0) }), !lines.isEmpty {
+        found.insert(place)
+      } else {
+        for (number, line) in lines { Issue.record("\(file.path):\(number) \(line)") }
+      }
+    }
+    #expect(found.isSuperset(of: places.prefix(2)))
+  }
+
   @Test(arguments: [
     "README.md", "Tests/README.md", "clients/README.md", "Sources/SECURITY.md",
+    "Sources/PORTING.md",
     "protocol/FORMER-SYSTEMS.md",
   ])
   func `Every link of a page leads to a file`(page: String) throws {
@@ -300,13 +328,17 @@ private struct SourceFile {
   }
 
   static func all(in target: String = "") throws -> [SourceFile] {
-    try loaded.get().filter { target.isEmpty || $0.name.hasPrefix("\(target)/") }
+    try withC().filter {
+      $0.name.hasSuffix(".swift") && (target.isEmpty || $0.name.hasPrefix("\(target)/"))
+    }
   }
+
+  static func withC() throws -> [SourceFile] { try loaded.get() }
 
   private static let loaded = Result {
     let folder = "\(root)/Sources"
     return try FileManager.default.subpathsOfDirectory(atPath: folder)
-      .filter { $0.hasSuffix(".swift") }
+      .filter { name in [".swift", ".c", ".h"].contains { name.hasSuffix($0) } }
       .map { name in
         let text = try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
         return SourceFile(name: name, lines: text.components(separatedBy: "\n").dropLast())

@@ -17,10 +17,12 @@ import Testing
     let library = folder.appendingPathComponent("libcurl.so.4").path
     try "#include <CCurl.h>\nint main(void) { return ccurl_open(); }\n"
       .write(toFile: main, atomically: true, encoding: .utf8)
-    let shim = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .appendingPathComponent("../../Sources/CCurl").standardizedFileURL.path
+    let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("../../Sources").standardizedFileURL.path
     let built = try run(
-      "clang", "-I\(shim)/include", "\(shim)/curl.c", main, "-o", program, "-ldl", "-lpthread")
+      "clang", "-I\(sources)/CCurl/include", "-I\(sources)/CSystem/include",
+      "\(sources)/CCurl/curl.c", "\(sources)/CSystem/events.c", main, "-o", program, "-ldl",
+      "-lpthread")
     try #require(built == 0)
 
     let expected: ccurl_state

@@ -14,6 +14,7 @@ struct MigrationTests {
     migrations.steps.append(statements)
     migrations.columns["account"]?.insert("generation")
     migrations.fingerprint = 0
+    migrations.needs = "7.1.0"
     return migrations
   }
 
@@ -24,6 +25,8 @@ struct MigrationTests {
   private static func firstStore(in home: StoreHome) throws -> OpenFile {
     var first = Migrations.released
     first.steps = Array(first.steps.prefix(1))
+    first.needs = nil
+    first.columns["meta"]?.remove("needs")
     first.columns["access_grant"]?.subtract(["includes", "accounts", "title"])
     first.columns["account"]?.subtract(["email_verified", "reported"])
     first.columns["credential"]?.subtract([
@@ -59,7 +62,19 @@ struct MigrationTests {
     #expect(try store.file.pragma("user_version") == Migrations.released.schema + 1)
     store.release()
     // The older version refuses the migrated store, and opens the backup.
-    #expect(problem { _ = try home.store().snapshot(.none) }?.detail == "tooNew")
+    let (found, known) = (Migrations.released.schema + 1, Migrations.released.schema)
+    let reason = "(schema \(found), this einlass knows \(known))."
+    for (needs, words) in [
+      (nil, "needs einlass 7.1.0"), ("7.1.0 \u{1B}[2J", "is from a newer einlass"),
+      ("", "is from a newer einlass"),
+    ] {
+      if let needs {
+        try SQLiteTool(path: home.database).run("UPDATE meta SET needs = '\(needs)'")
+      }
+      let problem = problem { _ = try home.store().snapshot(.none) }
+      #expect(problem?.detail == "tooNew")
+      #expect(problem?.message == "The account store \(home.database) \(words) \(reason)")
+    }
     let copy = home.directory + "/store.schema\(Migrations.released.schema).revision1.db"
     let attributes = try FileManager.default.attributesOfItem(atPath: copy)
     #expect(attributes[.posixPermissions] as? Int == 0o600)
@@ -179,7 +194,7 @@ struct MigrationTests {
     try #require(older > 0)
     let tool = SQLiteTool(path: home.database)
     try tool.run(
-      "\(StoreHome.withoutServiceRefusals); \(StoreHome.withoutUsers); \(StoreHome.withoutAccountGrants); \(StoreHome.withoutReports); ALTER TABLE server_setting DROP COLUMN digest; PRAGMA user_version = \(older)"
+      "\(StoreHome.withoutNeeds); \(StoreHome.withoutServiceRefusals); \(StoreHome.withoutUsers); \(StoreHome.withoutAccountGrants); \(StoreHome.withoutReports); ALTER TABLE server_setting DROP COLUMN digest; PRAGMA user_version = \(older)"
     )
     let account = try #require(try home.store().snapshot(.usual).accounts.first)
     #expect(account.subject == "17" && !account.isReported && !account.isEmailVerified)

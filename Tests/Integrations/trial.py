@@ -4,7 +4,7 @@ import subprocess
 # Signs in at the sandbox of the installation and clones its repository, as clients/EINLASSCTL.md says.
 SCRIPT = r"""
 set -ex
-trap 'kill $(jobs -p)' EXIT
+trap 'kill $(jobs -p); wait' EXIT  # the sandbox removes its files
 cd ~
 mkfifo ready
 einlass-sandbox --config-file ~/.config/einlass/config.json >ready & head -n 1 <ready >sandbox.json

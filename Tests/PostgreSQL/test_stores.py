@@ -219,11 +219,12 @@ def test_a_newer_schema_is_left_alone(shared, fleet):
     machines = fleet("newer")
     add(machines.processes[0])
     machines.processes.pop().close()
-    shared.sql("UPDATE einlass_newer.meta SET schema = schema + 1")
+    shared.sql("UPDATE einlass_newer.meta SET schema = schema + 1", "COMMENT ON TABLE einlass_newer.meta IS '7.1.0'")
     before = dump(shared, "einlass_newer")
     process = machines.spawn(is_introduced=False)
     for call in (lambda: process.call("accounts.list"), lambda: add(process, "grace"), lambda: process.call("store.check")):
         assert detail(call()) == "tooNew"
+    assert "needs einlass 7.1.0 (schema " in process.call("accounts.list")["error"]["message"]
     process.close()
     assert dump(shared, "einlass_newer") == before
     # The control: the former number opens it.
@@ -235,7 +236,7 @@ def test_a_newer_schema_is_left_alone(shared, fleet):
 def make_older(cluster, store):
     """Takes away what the newest version has added to the tables."""
     cluster.sql(f"DROP TABLE {store}.service_refusal", f"DROP INDEX {store}.credential_refused",
-                f"UPDATE {store}.meta SET schema = 1")
+                f"UPDATE {store}.meta SET schema = 1", f"COMMENT ON TABLE {store}.meta IS NULL")
 
 
 def test_a_store_of_an_older_einlass_gets_the_newest_tables_from_the_first_machine(shared, fleet):
@@ -257,6 +258,7 @@ def test_a_store_of_an_older_einlass_gets_the_newest_tables_from_the_first_machi
     # Older machines have heard of it.
     assert shared.sql("SELECT schema, revision FROM einlass_older.meta") == [("2", str(int(revision) + 1))]
     assert shared.sql("SELECT count(*) FROM einlass_older.service_refusal") == [("0",)]
+    assert shared.sql("SELECT obj_description('einlass_older.meta'::regclass)") == [("0.2.0",)]
     assert machines.processes[0].call("store.check")["result"]["sound"]
 
 

@@ -39,7 +39,7 @@ class Root:
 
     def __init__(self, folder, suite, *packages):
         self.folder = folder
-        run("mmdebstrap", "--quiet", "--variant=apt", "--include=" + ",".join(packages), suite, folder)
+        run("mmdebstrap", "--quiet", "--variant=apt", "--include=" + ",".join(("passwd", *packages)), suite, folder)
         (folder / "etc/resolv.conf").write_bytes(Path("/etc/resolv.conf").read_bytes())
         self.do("useradd --create-home --shell /bin/bash ada")
 

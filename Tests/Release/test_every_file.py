@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ def test_the_files_are_those_of_the_list_and_signed(release):
     version = run(Path(BUILT) / "einlassctl", "--version").strip()
     name = rf"einlass-{version}"
     kinds = [rf"{name}-py3-none-manylinux_\d+_\d+_\w+\.whl", rf"einlass_{version}_\w+\.deb", rf"{name}-\w+\.tar\.gz",
-             rf"{name}\.vsix", rf"{name}-\w+\.oci\.tar", rf"{name}\.spdx\.json", rf"{name}\.md", "SHA256SUMS",
+             rf"{name}\.vsix", rf"{name}-\w+\.oci\.tar", rf"{name}\.spdx\.json", rf"{name}\.md", r"INSTALL\.md", "SHA256SUMS",
              r"SHA256SUMS\.sig"]
     names = [path.name for path in one.iterdir()]
     assert [name for name in names if not any(re.fullmatch(kind, name) for kind in kinds)] == []
@@ -180,9 +181,9 @@ def test_the_lines_of_the_page_lead_to_a_clone(release, root):
         for _ in $(seq 100); do grep -qE '[A-Z0-9]{4}-[A-Z0-9]{4}' code && break; sleep 0.1; done
         curl -s -d "user_code=$(grep -oE '[A-Z0-9]{4}-[A-Z0-9]{4}' code)&decision=allow&user=3001" \\
           "$(grep -o 'http://[^ ]*' code | head -n 1)" >page; wait $program""")
-    clone = clone.replace("& sleep 1", "& until [ -s sandbox.json ]; do sleep 0.1; done")
+    clone = clone.replace("& sleep 1", "& until [ -s sandbox.json ]; do kill -0 $!; sleep 0.1; done")
     undo = undo.replace("--undo", "--undo --yes")
-    root.do("\n".join(["cd ~/release", "trap 'kill $(jobs -p)' EXIT", check, install, completion, clone,
+    root.do("\n".join(["cd ~/release", "trap 'kill $(jobs -p); wait' EXIT", check, install, completion, clone,
                         "grep token hello/README", "man einlassctl >man", undo, "! grep einlass ~/.gitconfig"]), "ada")
     root.do("rm -r ~/release ~/.local/lib/einlass ~/.local/share/bash-completion", "ada")
     assert root.left() == HOMES

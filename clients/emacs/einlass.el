@@ -121,7 +121,8 @@ It answers by `einlass-answer'.")
              (or (executable-find "einlass")
                  (locate-file "einlass" (list einlass--folder (expand-file-name "~/.local/bin"))
                               nil #'file-executable-p)
-                 (user-error "There is no einlass.  Install it, or set `einlass-program'")))
+                 (user-error (concat "There is no einlass on the PATH.  Install einlass-*.whl of a release as its"
+                                     " INSTALL.md says, or set `einlass-program'"))))
             ((executable-find named))
             (t (user-error "`einlass-program' or EINLASS names %s, which is no program.  Correct or remove it"
                            named))))))

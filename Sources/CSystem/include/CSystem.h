@@ -3,5 +3,6 @@
 #include "CSystemEvents.h"
 #include "CSystemFiles.h"
 #include "CSystemKeys.h"
+#include "CSystemMapped.h"
 #include "CSystemNetwork.h"
 #include "CSystemProgram.h"

@@ -80,5 +80,8 @@ int csystem_reap(int process);
 /// unknown.
 int csystem_terminal_columns(int descriptor, int *rows);
 
+/// socket(2), close-on-exec.
+int csystem_socket_open(int family, int type, int protocol);
+
 /// accept4(2), non-blocking and close-on-exec.
 int csystem_accept(int descriptor);

@@ -229,7 +229,9 @@ extension PostgresConnection {
   private func isNewest(_ version: SQLValue) throws(Problem) -> Bool {
     let newest = PostgresSchema.version
     guard case .integer(let found) = version, found <= newest else {
-      throw PostgresProblem.tooNew(path, version.number ?? 0, newest)
+      throw tooNew(
+        "schema \(version.number ?? 0), this einlass knows \(newest)",
+        needs: PostgresSchema.neededBy)
     }
     return found == newest
   }

@@ -59,13 +59,6 @@ enum PostgresProblem {
       path: path)
   }
 
-  static func tooNew(_ path: String, _ found: Int64, _ known: Int64) -> Problem {
-    .store(
-      .tooNew,
-      "The account store \(path) is from a newer einlass (schema \(found), this einlass knows \(known)).",
-      path: path)
-  }
-
   /// The tables are of an older version, and the role may not change them.
   static func olderTables(_ path: String) -> Problem {
     .store(

@@ -7,6 +7,12 @@ enum PostgresSchema {
   /// The number in `meta.schema`. A store with a higher one is of a newer program.
   static let version: Int64 = 2
 
+  /// The first einlass with this version, as a comment on `meta`; see `Migrations.needs`.
+  private static let needs = "COMMENT ON TABLE meta IS '0.2.0'"
+
+  /// Selects the einlass that the tables need.
+  static let neededBy = "SELECT obj_description('meta'::regclass)"
+
   /// The table that the newest version has added. Without it `tables` is to be run.
   static let newestTable = "service_refusal"
 
@@ -237,6 +243,7 @@ enum PostgresSchema {
       line bytea NOT NULL,
       origin bytea UNIQUE
     );
+    \(needs);
     """
 }
 

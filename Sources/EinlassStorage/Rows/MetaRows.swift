@@ -45,6 +45,20 @@ extension Database {
       .text(store), .blob(keyID))
   }
 
+  /// The refusal of a store that a newer einlass has made or changed. The einlass that it needs is
+  /// read by `selection`.
+  func tooNew(_ what: String, needs selection: String? = nil) -> Problem {
+    let needs = selection.flatMap { selection in
+      try? first(selection) { row throws(Problem) in try row.text(0) }
+    }
+    var words = "is from a newer einlass"
+    // The file may be of a stranger.
+    if let needs, 1..<20 ~= needs.utf8.count, needs.allSatisfy({ "0123456789.".contains($0) }) {
+      words = "needs einlass \(needs)"
+    }
+    return .store(.tooNew, "The account store \(path) \(words) (\(what)).", path: path)
+  }
+
   /// Increments the revision and returns it. Called by every transaction that changes the store.
   /// `count` is the number of values that the transaction seals.
   func nextRevision(sealing count: Int = 0, _ limit: SealLimit = .usual) throws(Problem) -> Int64 {

@@ -17,6 +17,9 @@ struct Migrations: Sendable {
   /// `StoreCheck.fingerprint` of a store with the newest schema. A store with another one may have
   /// the same columns, because SQLite's versions write altered statements differently.
   var fingerprint: UInt64
+  /// The first einlass with the last step. Each store has it, because an older einlass that refuses
+  /// the store names it. `nil` without the step that adds its column.
+  var needs: String?
 
   /// The `user_version` after the last step.
   var schema: Int64 { Int64(steps.count) }
@@ -28,12 +31,19 @@ struct Migrations: Sendable {
     }
     try connection.run("PRAGMA application_id = \(Self.applicationID)")
     try connection.run("PRAGMA user_version = \(self.schema)")
+    try noteNeeds(in: connection)
+  }
+
+  /// Writes `needs` into the store. A new one has its row of `meta` only after the steps.
+  func noteNeeds(in connection: SQLiteConnection) throws(Problem) {
+    if let needs { try connection.run("UPDATE meta SET needs = ?1", .text(needs)) }
   }
 
   /// The steps of this version. A start compares the hash of the statements of a new store, because
   /// asking SQLite for all columns was a tenth of it; a store with another hash is asked for them.
   static let released = Migrations(
-    steps: releasedSteps, columns: releasedColumns, fingerprint: 0xEC8C_A103_9B62_B6C2)
+    steps: releasedSteps, columns: releasedColumns, fingerprint: 0x4D8A_CA29_CCB0_3757,
+    needs: "0.2.0")
 
   private static let releasedSteps: [[String]] = [
     [
@@ -151,6 +161,8 @@ struct Migrations: Sendable {
     userBindings,
     accountGrants,
     serviceRefusals,
+    // See `Migrations.needs`.
+    ["ALTER TABLE meta ADD COLUMN needs TEXT NOT NULL DEFAULT ''"],
   ]
 
   /// Adds the resource (RFC 8707; '' for none) to the primary key of `credential`, and a proof key
@@ -354,47 +366,5 @@ struct Migrations: Sendable {
     ) STRICT
     """,
     "CREATE INDEX credential_refused ON credential (account) WHERE refused <> 0",
-  ]
-
-  private static let releasedColumns: [String: Set<String>] = [
-    "meta": ["id", "store", "revision", "key_id", "encryptions"],
-    "keyslot": ["id", "kind", "parameters", "salt", "wrapped_key"],
-    "account": [
-      "position", "id", "provider", "username", "display_name", "subject", "email", "avatar",
-      "health", "added_at", "last_used_at", "reported", "email_verified",
-    ],
-    "credential": [
-      "account", "client_id", "resource", "role", "kind", "bound_origins", "bound_client_id",
-      "bound_flow_kind", "binding", "token_type", "scopes", "expires_at", "token", "token_secret",
-      "refresh_token", "id_token", "client_secret", "proof_key", "generation", "refused",
-      "id_token_former", "assertion_source", "bound_trust",
-    ],
-    "registration": [
-      "provider", "client_id", "redirect", "authentication", "key_id", "bound_origins", "issued",
-      "expires_at", "client_secret", "private_key", "properties",
-    ],
-    "access_grant": [
-      "application", "provider", "state", "permissions", "audience", "changed_at", "includes",
-      "accounts", "title",
-    ],
-    "preference": ["application", "provider", "account"],
-    "change": ["number", "account", "kind", "application", "provider"],
-    "login_refusal": ["server", "username", "count", "last_at", "digest"],
-    "server_setting": [
-      "application", "provider", "server", "port", "secure", "use_cookies",
-      "accept_untrusted_certificates", "username", "digest",
-    ],
-    "user": [
-      "position", "id", "directory", "application", "display_name", "email", "email_key",
-      "email_verified", "photo", "created_at", "last_sign_in_at",
-    ],
-    "user_identity": [
-      "directory", "provider", "subject", "user", "position", "email", "email_key", "account",
-      "provider_digest",
-    ],
-    "user_password": ["user", "verifier"],
-    "current_user": ["application", "user", "signed_in_at"],
-    "pending_credential": ["digest", "application", "ends_at", "contents"],
-    "service_refusal": ["account", "client_id", "resource", "service", "ends_at"],
   ]
 }

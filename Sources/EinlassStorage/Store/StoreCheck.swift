@@ -36,7 +36,8 @@ enum StoreCheck {
     try owner(of: connection)
     let found = try connection.pragma("user_version")
     guard found <= migrations.schema else {
-      throw tooNew(connection.path, "schema \(found), this einlass knows \(migrations.schema)")
+      throw connection.tooNew(
+        "schema \(found), this einlass knows \(migrations.schema)", needs: "SELECT needs FROM meta")
     }
     guard found > 0 else { throw Problem.damaged(connection.path, "schema \(found)") }
     try keySlots(of: connection)
@@ -77,7 +78,7 @@ enum StoreCheck {
     var found: [String: Set<String>] = [:]
     for (table, column) in pairs { found[table, default: []].insert(column) }
     for (table, columns) in found where !columns.isSubset(of: known[table] ?? []) {
-      throw tooNew(connection.path, "table \(table) has columns that this einlass does not know")
+      throw connection.tooNew("table \(table) has columns that this einlass does not know")
     }
     guard found == known else {
       throw Problem.damaged(connection.path, "a table or column is missing")
@@ -88,14 +89,8 @@ enum StoreCheck {
     for kind in try connection.all(
       "SELECT kind FROM keyslot", read: { row throws(Problem) in try row.text(0) })
     where KeySlot.Kind(rawValue: kind) == nil {
-      throw tooNew(connection.path, "a key slot that this einlass does not know")
+      throw connection.tooNew("a key slot that this einlass does not know")
     }
-  }
-
-  private static func tooNew(_ path: String, _ what: String) -> Problem {
-    .store(
-      .tooNew, "The account store \(path) is from a newer einlass (\(what)).",
-      path: path)
   }
 }
 

@@ -84,7 +84,9 @@ struct StoreCreation {
     try connection.useWriteAheadLog()
     let result = try connection.transaction(.write) { () throws(Problem) in
       try opening.migrations.apply(to: connection, from: 0)
-      return try fill(connection)
+      let result = try fill(connection)
+      try opening.migrations.noteNeeds(in: connection)
+      return result
     }
     try connection.closeAfterCheckpoint()
     return result

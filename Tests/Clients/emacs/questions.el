@@ -417,7 +417,11 @@ In ANSWERS stands PROMPT for the prompt."
         (push name expected)
         (should (equal (einlass-find-program) program))))
     (should (equal (length expected) 4))
-    (delete-directory folder t)))
+    (delete-directory folder t)
+    (pop process-environment)
+    (should (string-prefix-p
+             "There is no einlass on the PATH.  Install einlass-*.whl of a release as its INSTALL.md says, or set "
+             (error-message-string (should-error (einlass-find-program) :type 'user-error))))))
 
 (ert-deftest a-workspace-does-not-choose-the-program ()
   (with-temp-buffer

@@ -64,9 +64,12 @@ extension StoreHome {
   /// Removes the refusals by services.
   static let withoutServiceRefusals = "DROP TABLE service_refusal; DROP INDEX credential_refused"
 
+  /// Removes the einlass that the store needs.
+  static let withoutNeeds = "ALTER TABLE meta DROP COLUMN needs"
+
   /// Turns a store of the newest schema into one of schema 2.
   static let backToSchema2 = """
-    \(withoutServiceRefusals);
+    \(withoutNeeds); \(withoutServiceRefusals);
     ALTER TABLE credential RENAME TO newer; DROP INDEX credential_resource;
     \(Migrations.released.steps[0].first { $0.hasPrefix("CREATE TABLE credential") } ?? "");
     INSERT INTO credential SELECT account, client_id, role, kind, bound_origins, bound_client_id,

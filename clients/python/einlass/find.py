@@ -7,6 +7,9 @@ import shutil
 import sys
 import sysconfig
 
+_MISSING = ("There is no einlass on the PATH. Install einlass-*.whl of a release as its INSTALL.md says, "
+            "or name einlass in the variable EINLASS.")
+
 
 def find_einlass() -> str:
     """Returns the path of einlass: from $EINLASS, else the one installed together with this client, else from the PATH,
@@ -19,7 +22,7 @@ def find_einlass() -> str:
     folders = [os.path.dirname(os.path.abspath(sys.argv[0])), os.path.expanduser("~/.local/bin")]
     found = _installed() or shutil.which("einlass") or shutil.which("einlass", path=os.pathsep.join(folders))
     if not found:
-        raise FileNotFoundError("There is no einlass on the PATH. Install it, or name it in the variable EINLASS.")
+        raise FileNotFoundError(_MISSING)
     return found
 
 

@@ -2,6 +2,9 @@ import { accessSync, constants, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 
+const MISSING = "There is no einlass on the PATH. Install einlass-*.whl of a release as its INSTALL.md says, " +
+  "or name einlass in the variable EINLASS.";
+
 /**
  * Returns the path of einlass: from the variable EINLASS, else from the PATH, else beside the running program, else in
  * ~/.local/bin, else in the folder of an own copy. Throws if EINLASS names no program, or if there is none.
@@ -16,7 +19,7 @@ export function findEinlass(...own: readonly string[]): string {
   }
   const beside = process.argv[1] ? [dirname(resolve(process.argv[1]))] : [];
   const found = first([...search, ...beside, join(homedir(), ".local/bin"), ...own], "einlass");
-  if (!found) throw new Error("There is no einlass on the PATH. Install it, or name it in the variable EINLASS.");
+  if (!found) throw new Error(MISSING);
   return found;
 }
 

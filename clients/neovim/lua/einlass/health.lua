@@ -19,7 +19,7 @@ function M.check()
   local clean = words.clean
   start("einlass")
   local program, missing = require("einlass.rpc").find()
-  if not program then return fail(missing, { "Install einlass: see its README." }) end
+  if not program then return fail(missing) end
   local status, problem = einlass.request("network.status", {})
   if problem then return fail(clean(problem.message), DOCTOR) end
   local hello = einlass.hello()

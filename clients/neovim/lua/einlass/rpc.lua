@@ -16,7 +16,8 @@ function M.find()
   for _, name in ipairs({ "einlass", beside, vim.fn.expand("~/.local/bin/einlass") }) do
     if vim.fn.executable(name) == 1 then return vim.fn.exepath(name) end
   end
-  return nil, "There is no einlass on the PATH. Install it, or name it in the variable EINLASS."
+  return nil, "There is no einlass on the PATH. Install einlass-*.whl of a release as its INSTALL.md says, "
+    .. "or name einlass in the variable EINLASS."
 end
 
 local Problem = {
