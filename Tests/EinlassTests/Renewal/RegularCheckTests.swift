@@ -19,7 +19,8 @@ struct RegularCheckTests {
     ]
     let verify = JSONValue.object(usual).merging(.object(change))
     let identity: JSONValue = [
-      "request": ["method": "GET", "url": "https://sequencing.com/me", "bearer": "{token}"]
+      "request": ["method": "GET", "url": "https://sequencing.com/me", "bearer": "{token}"],
+      "id": "/id", "required": ["id"],
     ]
     return try .builtIn.changed(by: ["sequencing": ["verify": verify, "identity": identity]])
   }
