@@ -206,7 +206,7 @@ class Elicitation:
         """Whether this message of the client answers a question of the bridge."""
         method = getattr(message, "method", None)
         if method == "initialize":
-            capabilities = an_object(an_object(message.params).get("capabilities"))
+            capabilities = an_object(an_object(getattr(message, "params", None)).get("capabilities"))
             self.is_declared = isinstance(an_object(capabilities.get("elicitation")).get("url"), dict)
         # The client takes no question before.
         elif method == "notifications/initialized" and self.is_declared and not self.http.signs_in:
