@@ -123,10 +123,11 @@ final class CredentialRun: Sendable {
     defer { lease.keepAlive() }
     var flow = try flow(under: lease, former, subject)
     if let adopted = flow.adopted, isGood(adopted) { return result(adopted.credential) }
-    if !request.forcesRefresh, let own = flow.own, provider.isCheckDue(own, effects) {
+    if !request.forcesRefresh {
       if try await flow.checksStored(in: store) {
         flow = try self.flow(under: lease, former, subject)
       }
+      // Another request may have checked it meanwhile.
       if let own = flow.own, isGood(own) { return result(own.credential) }
     }
     do throws(Problem) {

@@ -7,7 +7,7 @@ extension StoredCredentialFlow {
   private static let pauseSeconds: Int64 = 60
 
   /// Asks the provider about a token that is due for a check, and stores a refusal. Returns whether
-  /// it has. A provider that cannot tell costs no token.
+  /// the token was refused. A provider that cannot tell costs no token.
   func checksToken(in store: AccountStore) async throws(Problem) -> Bool {
     guard let own, case .oauth2(let token) = own.credential,
       provider.isCheckDue(own, effects), let (request, seconds) = provider.regularCheck
@@ -18,15 +18,18 @@ extension StoredCredentialFlow {
       let values = Template.Values(texts: [
         .clientID: registration.clientID, .token: revealedText(token.accessToken),
       ])
-      _ = try await exchange(hiding: [token.accessToken]).send(
-        request.filled(values).request, at: .tokenInfo)
+      var check = request.filled(values).request
+      check.timeout = .seconds(5)
+      _ = try await exchange(hiding: [token.accessToken]).send(check, at: .tokenInfo)
       return false
     } catch {
-      guard error.problem.reason != .cancelled else { throw error.problem }
       checkedAt -= seconds - Self.pauseSeconds
-      guard error.refusesCredential else { return false }
-      let refusal = AccountStore.Settlement(basis: [own], isRefusal: true)
-      return try store.settle(account.id, refusal) != nil
+      guard error.problem.reason != .cancelled else { throw error.problem }
+      // A gateway on the way may answer with 403.
+      guard error.refusesCredential, error.problem.serverError?.status != 403 else { return false }
+      _ = try store.settle(
+        account.id, AccountStore.Settlement(basis: [own], isRefusal: true))
+      return true
     }
   }
 }

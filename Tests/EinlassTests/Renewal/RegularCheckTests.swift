@@ -69,7 +69,7 @@ struct RegularCheckTests {
     #expect(requests(script).count == 3)
   }
 
-  @Test(arguments: [503, 404])
+  @Test(arguments: [503, 404, 403])
   func `A check without a result costs no token, and is repeated after a minute`(status: Int)
     async throws
   {

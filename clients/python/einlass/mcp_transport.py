@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import secrets
@@ -73,8 +74,10 @@ class Http(httpx2.AsyncClient):
             try:
                 return await self._send(request, options)
             except EinlassError as problem:
-                # The stream for notifications is no reason for a page.
-                if not self.signs_in or request.method != "POST" or not sign_in_helps(problem):
+                # The stream for notifications is no reason for a page. A message without an answer holds up the next ones,
+                # so the client's answer to a question would not be read.
+                if (not self.signs_in or request.method != "POST" or not sign_in_helps(problem)
+                        or self.show and not is_asking(request)):
                     raise
                 await self._sign_in(problem, before)
                 return await self._send(request, options)
@@ -143,6 +146,12 @@ def refusal(request: httpx2.Request, problem: EinlassError) -> httpx2.Response:
     return httpx2.Response(status, json={"jsonrpc": "2.0", "id": None, "error": error}, request=request)
 
 
+def is_asking(request: httpx2.Request) -> bool:
+    """Whether the message is a request of JSON-RPC."""
+    message = an_object(json.loads(request.content))
+    return "id" in message and "method" in message
+
+
 def headed(value: Any) -> Optional[str]:
     """Returns a text that can be the value of a header; None for anything else."""
     return value if isinstance(value, str) and VALUE.fullmatch(value) else None
@@ -199,8 +208,8 @@ class Elicitation:
         self.to_client, self.http = to_client, http
         self.token = anyio.lowlevel.current_token()
         self.is_declared = False
-        self.answered: Dict[str, anyio.Event] = {}
-        self.accepted = False
+        self.asked: Dict[str, anyio.Event] = {}
+        self.accepted: Dict[str, bool] = {}
 
     async def takes(self, message: Any) -> bool:
         """Whether this message of the client answers a question of the bridge."""
@@ -211,11 +220,11 @@ class Elicitation:
         # The client takes no question before.
         elif method == "notifications/initialized" and self.is_declared and not self.http.signs_in:
             self.http.signs_in, self.http.show = True, self.show
-        event = self.answered.pop(str(getattr(message, "id", None)), None)
-        if method or event is None:
+        identifier = str(getattr(message, "id", None))
+        if method or identifier not in self.asked:
             return False
-        self.accepted = an_object(getattr(message, "result", None)).get("action") == "accept"
-        event.set()
+        self.accepted[identifier] = an_object(getattr(message, "result", None)).get("action") == "accept"
+        self.asked.pop(identifier).set()
         return True
 
     def show(self, address: str, words: str) -> bool:
@@ -224,12 +233,12 @@ class Elicitation:
 
     async def _ask(self, address: str, words: str) -> bool:
         identifier = f"einlass-{secrets.token_hex(16)}"
-        event = self.answered[identifier] = anyio.Event()
+        event = self.asked[identifier] = anyio.Event()
         params = {"mode": "url", "elicitationId": identifier, "url": address, "message": words}
         await self.to_client.send(SessionMessage(
             JSONRPCRequest(jsonrpc="2.0", id=identifier, method="elicitation/create", params=params)))
         await event.wait()
-        return self.accepted
+        return self.accepted.pop(identifier)
 
 
 async def bridge(accounts: Accounts) -> None:
