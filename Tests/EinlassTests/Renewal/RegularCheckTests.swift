@@ -57,6 +57,18 @@ struct RegularCheckTests {
     #expect(script.requests[0].headers.contains(.init("Authorization", "OAuth OLD")))
   }
 
+  @Test func `Of two requests at once, the one that waits for the other refreshes nothing`()
+    async throws
+  {
+    let (script, engine) = try Self.world(
+      [Script.Reply](repeating: .json(#"{"client_id":"APP"}"#), count: 2))
+    async let first = token(engine)
+    async let second = token(engine)
+    let tokens = try await [first, second]
+    #expect(tokens == [Secret("OLD"), Secret("OLD")])
+    #expect(Set(requests(script)) == [Self.check])
+  }
+
   @Test func `A token that the check refuses is refreshed, and the new one is checked`()
     async throws
   {
