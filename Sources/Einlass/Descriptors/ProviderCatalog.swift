@@ -111,19 +111,20 @@ public struct ProviderCatalog: Sendable {
   /// Patch (RFC 7396) of its descriptor.
   public func changed(by patches: JSONObject) throws(Fault) -> ProviderCatalog {
     var changed = ProviderCatalog.none
-    for (id, patch) in patches.members.map({ ($0.name, $0.value) }) {
+    for patch in patches.members {
+      let id = patch.name
       let pointer = appending(id, toPointer: "/providers")
       guard let text = entries.first(where: { sameBytes($0.id, id) })?.text,
         let descriptor = try? JSONReader.read(Array(text))
       else {
         throw Fault(pointer: pointer, explanation: "No built-in provider has this id.")
       }
-      for word in ["id", "aliases"] where patch[word] != nil {
+      for word in ["id", "aliases"] where patch.value[word] != nil {
         throw Fault(
           provider: id, pointer: pointer + "/" + word, explanation: "It cannot be changed.")
       }
       changed.entries.append(
-        CatalogEntry(try Provider(descriptor.merging(patch), at: pointer)))
+        CatalogEntry(try Provider(descriptor.merging(patch.value), at: pointer)))
     }
     return overlaid(by: changed)
   }

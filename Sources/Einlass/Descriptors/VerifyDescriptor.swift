@@ -24,8 +24,9 @@ enum VerifyDescriptor: Sendable, Equatable {
   ///
   /// Only `clientId` is required beside the request. `active` is a boolean, `expiresAt` a time, and
   /// `failure` the reason of a refusal. With `everySeconds`, a stored token is checked before it is
-  /// handed out if its last check in this process is older. `identityQuery` is added to the query of the identity's
-  /// request, where `{tokenProof}` is the digest of the token keyed with the client secret.
+  /// handed out if its last check in this process is older. `identityQuery` is added to the query of
+  /// the identity's request, where `{tokenProof}` is the digest of the token keyed with the client
+  /// secret.
   struct TokenInfo: Sendable, Equatable {
     /// The facts, by their names in a descriptor. Only `clientId` is required.
     enum Fact: String, Sendable, CaseIterable {
@@ -86,13 +87,12 @@ enum VerifyDescriptor: Sendable, Equatable {
         identityQuery: try RequestTemplate.fields(
           "identityQuery", in: reader, [.token, .tokenProof]))
       if reader.has("everySeconds") {
-        info.everySeconds = try reader.seconds("everySeconds", default: 0)
-        guard info.everySeconds ?? 0 >= 60, !reader.has("active"),
-          !info.request.mentions(.clientSecret)
-        else {
+        let seconds = try reader.seconds("everySeconds", default: 0)
+        guard seconds >= 60, !reader.has("active"), !info.request.mentions(.clientSecret) else {
           throw reader.fault(
             "everySeconds", "Expected at least 60, without active and {clientSecret} beside it.")
         }
+        info.everySeconds = seconds
       }
       self = .tokenInfo(info)
     }

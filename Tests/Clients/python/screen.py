@@ -2,6 +2,7 @@
 
     EINLASS_BINARY=… EINLASS_SANDBOX=… python Tests/Clients/python/screen.py
 """
+import contextlib
 import json
 import re
 import subprocess
@@ -21,11 +22,29 @@ COMMAND = "python -m einlass sign-in github --flow deviceCode"
 
 
 def wait_for(screen, pattern):
-    for _ in range(300):
+    for _ in range(600):
         if found := re.search(pattern, screen(), re.DOTALL):
             return found
         time.sleep(0.1)
     raise TimeoutError(screen())
+
+
+@contextlib.contextmanager
+def shell(folder, environment, columns, rows):
+    """A bash in a tmux: yields a function that runs a command of tmux, and one that returns the screen."""
+    def tmux(*arguments):
+        return subprocess.run(["tmux", "-S", folder / "tmux", "-f", "/dev/null", *arguments], env=environment,
+                              cwd=folder / "work", capture_output=True, text=True, check=True).stdout
+
+    def screen():
+        return tmux("capture-pane", "-p")
+
+    tmux("new-session", "-d", "-x", str(columns), "-y", str(rows), "env", "PS1=$ ", "HISTFILE=", "bash", "--norc")
+    try:
+        wait_for(screen, r"^\$")
+        yield tmux, screen
+    finally:
+        tmux("kill-server")
 
 
 def sign_in(folder, ready):
@@ -34,25 +53,14 @@ def sign_in(folder, ready):
     house.environment["PATH"] = f"{Path(sys.executable).parent}:{house.environment['PATH']}"
     house.change({"github": {"behaviour": {"consent": "page"}}})
 
-    def tmux(*arguments):
-        variables = {**house.environment, "PYTHONPATH": str(PROJECT / "clients/python")}
-        return subprocess.run(["tmux", "-S", folder / "tmux", "-f", "/dev/null", *arguments], env=variables, cwd=folder,
-                              capture_output=True, text=True, check=True).stdout
-
-    def screen():
-        return tmux("capture-pane", "-p")
-
-    tmux("new-session", "-d", "-x", "76", "-y", "50", "env", "PS1=$ ", "HISTFILE=", "bash", "--norc")
-    try:
-        wait_for(screen, r"^\$")
+    variables = {**house.environment, "PYTHONPATH": str(PROJECT / "clients/python")}
+    with shell(folder, variables, 76, 50) as (tmux, screen):
         tmux("send-keys", COMMAND, "Enter")
         page, code = wait_for(screen, r"(http://\S+/device)\s[^█]*?\b([A-Z]{4}-[A-Z]{4})\s.*Ctrl-C").groups()
         form = {"user_code": code, "decision": "allow", "user": "3001"}
         urllib.request.urlopen(page, urllib.parse.urlencode(form).encode()).close()
         wait_for(screen, r"Signed in at.*\n\$\s*$")
         return screen().rstrip().removesuffix("$").rstrip()
-    finally:
-        tmux("kill-server")
 
 
 def draw(text, path):

@@ -7,17 +7,17 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.parse
 import urllib.request
 from html import escape
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[3]
-sys.path[:0] = [str(PROJECT / name) for name in ("Tests/Integrations", "Tests/Documents")]
+sys.path[:0] = [str(PROJECT / name) for name in ("Tests/Integrations", "Tests/Documents", "Tests/Clients/python")]
 from commands import parsed  # noqa: E402
 from house import SANDBOX, House  # noqa: E402
 from pages import blocks  # noqa: E402
+from screen import shell, wait_for  # noqa: E402
 
 PICTURE = PROJECT / "clients/images/first-steps.svg"
 PAGE = "clients/EINLASSCTL.md"
@@ -31,30 +31,12 @@ def lines_of_page():
     return [command.partition("  # ")[0].rstrip() for command, _ in parsed(block.text)][1:4]
 
 
-def wait_for(screen, pattern):
-    for _ in range(600):
-        if found := re.search(pattern, screen(), re.DOTALL):
-            return found
-        time.sleep(0.1)
-    raise TimeoutError(screen())
-
-
 def type_lines(folder, ready):
     """Returns the screen with its colours, after the lines of the page."""
     house = House(folder, ready)
     house.environment.pop("NO_COLOR")
     (folder / "work/sandbox.json").write_text(json.dumps(ready, separators=(",", ":")))
-
-    def tmux(*arguments):
-        return subprocess.run(["tmux", "-S", folder / "tmux", "-f", "/dev/null", *arguments], env=house.environment,
-                              cwd=folder / "work", capture_output=True, text=True, check=True).stdout
-
-    def screen():
-        return tmux("capture-pane", "-p")
-
-    tmux("new-session", "-d", "-x", str(COLUMNS), "-y", str(ROWS), "env", "PS1=$ ", "HISTFILE=", "bash", "--norc")
-    try:
-        wait_for(screen, r"^\$")
+    with shell(folder, house.environment, COLUMNS, ROWS) as (tmux, screen):
         for number, line in enumerate(lines_of_page()):
             tmux("send-keys", "-l", line)
             tmux("send-keys", "Enter")
@@ -64,8 +46,6 @@ def type_lines(folder, ready):
                 urllib.request.urlopen(page, urllib.parse.urlencode(form).encode()).close()
             wait_for(screen, rf"^(\$ [^\n]*\n(?:(?!\$)[^\n]*\n)+){{{number + 1}}}\$\s*$")
         return tmux("capture-pane", "-p", "-e").rstrip().removesuffix("$").rstrip()
-    finally:
-        tmux("kill-server")
 
 
 def spans(line):

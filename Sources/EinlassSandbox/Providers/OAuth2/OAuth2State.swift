@@ -13,8 +13,8 @@ extension OAuth2Provider {
   ///
   /// - `tokenInfo` is the endpoint that answers about a token. `token` says where the token and the
   ///   application's proof are: `bearer` and `oauth` in the header of that scheme, without a proof;
-  ///   `open` in the form and `query` in the query, without one; `post` in the form with id and secret; `basic` in the form
-  ///   with HTTP Basic; `application` in JSON with HTTP Basic, for the application of the path and
+  ///   `open` in the form and `query` in the query, without one; `post` in the form with id and
+  ///   secret; `basic` in the form with HTTP Basic; `application` in JSON with HTTP Basic, for the application of the path and
   ///   its own tokens alone. `answer` is filled as `person`, and has the token's `{clientId}`,
   ///   `{scopes}`, `{scope}`, `{expiresIn}`, `{expiresInText}`, `{expiresAt}` and `{expires}`.
   ///   `refusal` with `refusalStatus` answers about another token.
