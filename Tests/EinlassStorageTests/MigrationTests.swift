@@ -179,7 +179,7 @@ struct MigrationTests {
     try #require(older > 0)
     let tool = SQLiteTool(path: home.database)
     try tool.run(
-      "\(StoreHome.withoutServiceRefusals); \(StoreHome.withoutUsers); \(StoreHome.withoutAccountGrants); \(StoreHome.withoutReports); ALTER TABLE server_setting DROP COLUMN digest; PRAGMA user_version = \(older)"
+      "\(StoreHome.withoutFlowRegistrations); \(StoreHome.withoutServiceRefusals); \(StoreHome.withoutUsers); \(StoreHome.withoutAccountGrants); \(StoreHome.withoutReports); ALTER TABLE server_setting DROP COLUMN digest; PRAGMA user_version = \(older)"
     )
     let account = try #require(try home.store().snapshot(.usual).accounts.first)
     #expect(account.subject == "17" && !account.isReported && !account.isEmailVerified)

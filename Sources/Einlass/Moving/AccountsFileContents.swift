@@ -13,9 +13,10 @@ public struct PortableAccount: Sendable, Equatable {
 }
 
 /// The plaintext of an accounts file: `{"accounts": [{provider, username, …, credentials: [{role,
-/// type, …}]}], "registrations": [{provider, clientId, …}], "providers": [descriptor]}`. It holds
-/// the registrations because tokens are refreshed with them, and the added providers because the
-/// catalogue of another machine lacks them.
+/// type, …}]}], "registrations": [{provider, clientId, …}], "flowRegistrations": [{flow, …}],
+/// "providers": [descriptor]}`. It holds the registrations because tokens are refreshed with them,
+/// and the added providers because the catalogue of another machine lacks them. The registrations of
+/// single flows have a member of their own, because an older einlass would take them for general.
 ///
 /// Ids of accounts, grants and preferences are not exported. Users keep their ids. Each credential
 /// keeps the origins that it may be sent to. An imported account proves no person until the next
@@ -46,8 +47,14 @@ public struct AccountsFileContents: Sendable {
       return nil
     }
     entries = accounts.map(Entry.init)
-    registrations = (value["registrations"]?.array ?? [])
-      .compactMap(StoredRegistration.init(portable:))
+    let general = (value["registrations"]?.array ?? [])
+      .compactMap { StoredRegistration(portable: $0) }
+    let ofFlows = (value["flowRegistrations"]?.array ?? []).compactMap { value in
+      value["flow"]?.string.flatMap(FlowKind.init).flatMap {
+        StoredRegistration(portable: value, of: $0)
+      }
+    }
+    registrations = general + ofFlows
     let values = value["users"]?.array ?? []
     users = values.compactMap(PortableUser.init(portable:))
     refusedUsers = values.count - users.count
@@ -74,7 +81,10 @@ public struct AccountsFileContents: Sendable {
     }
     return JSONValue.object([
       "accounts": .array(values),
-      "registrations": .array(registrations.map(JSONValue.init(portable:))),
+      "registrations": .array(
+        registrations.filter { $0.flow == nil }.map(JSONValue.init(portable:))),
+      "flowRegistrations": .array(
+        registrations.filter { $0.flow != nil }.map(JSONValue.init(portable:))),
       "providers": .array(providers),
       "users": .array(users.map(JSONValue.init(portable:))),
     ]).bytes()
@@ -145,7 +155,7 @@ extension StoredCredential {
 }
 
 extension StoredRegistration {
-  fileprivate init?(portable value: JSONValue) {
+  fileprivate init?(portable value: JSONValue, of flow: FlowKind? = nil) {
     func text(_ name: String) -> String? { value[name]?.string }
     let expiresAt = value["expiresAt"]?.int64
     guard let provider = text("provider"), isIdentifier(provider),
@@ -162,7 +172,7 @@ extension StoredRegistration {
       authentication: text("authentication"), keyID: text("keyId"))
     registration.readProperties(of: value["properties"])
     self.init(
-      provider: provider, registration: registration, origins: origins,
+      provider: provider, flow: flow, registration: registration, origins: origins,
       isIssued: value["issued"]?.bool ?? false, expiresAt: expiresAt)
   }
 }
@@ -249,7 +259,9 @@ extension JSONValue {
     let registration = stored.registration
     self = .object(
       JSONObject(present: [
-        "provider": .string(stored.provider), "clientId": .string(registration.clientID),
+        "provider": .string(stored.provider),
+        "flow": stored.flow.map { .string($0.rawValue) },
+        "clientId": .string(registration.clientID),
         "clientSecret": registration.clientSecret.map(JSONValue.init(sealing:)),
         "redirect": registration.redirect.map(JSONValue.string),
         "privateKey": registration.privateKey.map(JSONValue.init(sealing:)),

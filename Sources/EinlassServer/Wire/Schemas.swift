@@ -116,6 +116,9 @@ let components: [String: Schema] = [
       .required(
         "configured", .boolean, "Whether there is a registration, the caller's or a stored one."),
       .optional(
+        "registeredFlows", .array(Schema(FlowKind.self), max: nil),
+        "The kinds of flow with a registration of their own."),
+      .optional(
         "problem",
         .reference("Problem"),
         "The fault of the registration, or with the detail selfRegistration the provider's last refusal to register the application."

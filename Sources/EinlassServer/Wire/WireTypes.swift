@@ -35,7 +35,10 @@ extension JSONValue {
   }
 
   /// Makes the provider of `providers.list`.
-  init(_ provider: Provider, isConfigured: Bool, problem: Problem?, isAdded: Bool) {
+  init(
+    _ provider: Provider, isConfigured: Bool, problem: Problem?, registeredFlows: [FlowKind],
+    isAdded: Bool
+  ) {
     var object: JSONObject = [
       "id": .string(provider.id), "name": .string(provider.name),
       "flowKinds": JSONValue(provider.flowKinds.map(\.rawValue)),
@@ -72,6 +75,9 @@ extension JSONValue {
       object["scopeContents"] = .object(
         JSONObject(
           provider.scopeContents.scopes.map { ($0.scope, JSONValue($0.contained)) }))
+    }
+    if !registeredFlows.isEmpty {
+      object["registeredFlows"] = JSONValue(registeredFlows.map(\.rawValue))
     }
     object["problem"] = problem.map(problemObject)
     if isAdded { object["added"] = true }

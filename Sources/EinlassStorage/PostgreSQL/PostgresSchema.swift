@@ -5,10 +5,10 @@ internal import EinlassCrypto
 /// more tables in place of the files beside an SQLite store.
 enum PostgresSchema {
   /// The number in `meta.schema`. A store with a higher one is of a newer program.
-  static let version: Int64 = 2
+  static let version: Int64 = 3
 
-  /// The table that the newest version has added. Without it `tables` is to be run.
-  static let newestTable = "service_refusal"
+  /// The column that the newest version has added. Without it `tables` is to be run.
+  static let newestColumn = (table: "registration", name: "flow")
 
   /// Makes the schema and its tables, or adds those of newer versions. For an operator who gives
   /// einlass no right to make them.
@@ -96,7 +96,7 @@ enum PostgresSchema {
     );
     CREATE INDEX IF NOT EXISTS credential_resource ON credential (account, resource) WHERE resource <> '';
     CREATE TABLE IF NOT EXISTS registration (
-      provider text COLLATE "C" NOT NULL PRIMARY KEY,
+      provider text COLLATE "C" NOT NULL,
       client_id text COLLATE "C" NOT NULL,
       redirect text COLLATE "C",
       authentication text COLLATE "C",
@@ -108,6 +108,8 @@ enum PostgresSchema {
       private_key bytea,
       properties text COLLATE "C"
     );
+    ALTER TABLE registration ADD COLUMN IF NOT EXISTS flow text COLLATE "C" NOT NULL DEFAULT '';
+    ALTER TABLE registration DROP CONSTRAINT IF EXISTS registration_pkey, ADD PRIMARY KEY (provider, flow);
     CREATE TABLE IF NOT EXISTS access_grant (
       application text COLLATE "C" NOT NULL,
       provider text COLLATE "C" NOT NULL,

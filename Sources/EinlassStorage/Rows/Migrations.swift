@@ -33,7 +33,7 @@ struct Migrations: Sendable {
   /// The steps of this version. A start compares the hash of the statements of a new store, because
   /// asking SQLite for all columns was a tenth of it; a store with another hash is asked for them.
   static let released = Migrations(
-    steps: releasedSteps, columns: releasedColumns, fingerprint: 0xEC8C_A103_9B62_B6C2)
+    steps: releasedSteps, columns: releasedColumns, fingerprint: 0xF474_47E2_9206_F88F)
 
   private static let releasedSteps: [[String]] = [
     [
@@ -151,6 +151,7 @@ struct Migrations: Sendable {
     userBindings,
     accountGrants,
     serviceRefusals,
+    flowRegistrations,
   ]
 
   /// Adds the resource (RFC 8707; '' for none) to the primary key of `credential`, and a proof key
@@ -356,45 +357,32 @@ struct Migrations: Sendable {
     "CREATE INDEX credential_refused ON credential (account) WHERE refused <> 0",
   ]
 
-  private static let releasedColumns: [String: Set<String>] = [
-    "meta": ["id", "store", "revision", "key_id", "encryptions"],
-    "keyslot": ["id", "kind", "parameters", "salt", "wrapped_key"],
-    "account": [
-      "position", "id", "provider", "username", "display_name", "subject", "email", "avatar",
-      "health", "added_at", "last_used_at", "reported", "email_verified",
-    ],
-    "credential": [
-      "account", "client_id", "resource", "role", "kind", "bound_origins", "bound_client_id",
-      "bound_flow_kind", "binding", "token_type", "scopes", "expires_at", "token", "token_secret",
-      "refresh_token", "id_token", "client_secret", "proof_key", "generation", "refused",
-      "id_token_former", "assertion_source", "bound_trust",
-    ],
-    "registration": [
-      "provider", "client_id", "redirect", "authentication", "key_id", "bound_origins", "issued",
-      "expires_at", "client_secret", "private_key", "properties",
-    ],
-    "access_grant": [
-      "application", "provider", "state", "permissions", "audience", "changed_at", "includes",
-      "accounts", "title",
-    ],
-    "preference": ["application", "provider", "account"],
-    "change": ["number", "account", "kind", "application", "provider"],
-    "login_refusal": ["server", "username", "count", "last_at", "digest"],
-    "server_setting": [
-      "application", "provider", "server", "port", "secure", "use_cookies",
-      "accept_untrusted_certificates", "username", "digest",
-    ],
-    "user": [
-      "position", "id", "directory", "application", "display_name", "email", "email_key",
-      "email_verified", "photo", "created_at", "last_sign_in_at",
-    ],
-    "user_identity": [
-      "directory", "provider", "subject", "user", "position", "email", "email_key", "account",
-      "provider_digest",
-    ],
-    "user_password": ["user", "verifier"],
-    "current_user": ["application", "user", "signed_in_at"],
-    "pending_credential": ["digest", "application", "ends_at", "contents"],
-    "service_refusal": ["account", "client_id", "resource", "service", "ends_at"],
+  /// Adds the flow (empty for every flow without one of its own) to the primary key of
+  /// `registration`.
+  private static let flowRegistrations = [
+    """
+    CREATE TABLE new_registration (
+      provider TEXT NOT NULL,
+      flow TEXT NOT NULL,
+      client_id TEXT NOT NULL,
+      redirect TEXT,
+      authentication TEXT,
+      key_id TEXT,
+      bound_origins TEXT NOT NULL,
+      issued INTEGER NOT NULL,
+      expires_at INTEGER,
+      client_secret BLOB,
+      private_key BLOB,
+      properties TEXT,
+      PRIMARY KEY (provider, flow)
+    ) STRICT
+    """,
+    """
+    INSERT INTO new_registration SELECT provider, '', client_id, redirect, authentication, key_id,
+      bound_origins, issued, expires_at, client_secret, private_key, properties
+    FROM registration
+    """,
+    "DROP TABLE registration",
+    "ALTER TABLE new_registration RENAME TO registration",
   ]
 }

@@ -64,6 +64,17 @@ extension StoreHome {
   /// Removes the refusals by services.
   static let withoutServiceRefusals = "DROP TABLE service_refusal; DROP INDEX credential_refused"
 
+  /// Turns a store of the newest schema into one of the schema before.
+  static let withoutFlowRegistrations = """
+    CREATE TABLE older (provider TEXT NOT NULL PRIMARY KEY, client_id TEXT NOT NULL, redirect TEXT,
+      authentication TEXT, key_id TEXT, bound_origins TEXT NOT NULL, issued INTEGER NOT NULL,
+      expires_at INTEGER, client_secret BLOB, private_key BLOB, properties TEXT) STRICT;
+    INSERT INTO older SELECT provider, client_id, redirect, authentication, key_id, bound_origins,
+      issued, expires_at, client_secret, private_key, properties FROM registration;
+    DROP TABLE registration; ALTER TABLE older RENAME TO registration;
+    PRAGMA user_version = \(Migrations.released.schema - 1)
+    """
+
   /// Turns a store of the newest schema into one of schema 2.
   static let backToSchema2 = """
     \(withoutServiceRefusals);
