@@ -30,9 +30,9 @@ public protocol StoreReader {
   func grant(_ place: AccessGrant.Place) throws(Problem) -> AccessGrant?
   /// Returns the grants after a place, or from the first one, sorted by place.
   func grants(after place: AccessGrant.Place?, limit: Int) throws(Problem) -> [AccessGrant]
-  /// Returns the unsealed columns of the stored registration for a provider.
-  func registration(at provider: String) throws(Problem) -> StoredRegistration.Known?
-  /// All stored registrations: at most one for each provider.
+  /// Returns the unsealed columns of the stored registrations for a provider.
+  func registrations(at provider: String) throws(Problem) -> [StoredRegistration.Known]
+  /// All stored registrations: at most one for each provider and each flow of it.
   var registrations: [StoredRegistration.Known] { get throws(Problem) }
 }
 
@@ -84,11 +84,11 @@ extension AccountStore {
     return account
   }
 
-  /// Returns the unsealed columns of the stored registration for a provider.
-  func knownRegistration(
+  /// Returns the unsealed columns of the stored registrations for a provider.
+  func knownRegistrations(
     at provider: Provider, _ patience: Patience = .usual
-  ) throws(Problem) -> StoredRegistration.Known? {
-    try read(patience) { reader throws(Problem) in try reader.registration(at: provider.id) }
+  ) throws(Problem) -> [StoredRegistration.Known] {
+    try read(patience) { reader throws(Problem) in try reader.registrations(at: provider.id) }
   }
 }
 
@@ -175,8 +175,8 @@ extension AccountStore.Snapshot: StoreReader {
     return Array((rest ?? grants[...]).prefix(limit))
   }
 
-  /// Returns the unsealed columns of the stored registration for a provider.
-  public func registration(at provider: String) -> StoredRegistration.Known? {
-    registrations.first { sameBytes($0.provider, provider) }
+  /// Returns the unsealed columns of the stored registrations for a provider.
+  public func registrations(at provider: String) -> [StoredRegistration.Known] {
+    registrations.filter { sameBytes($0.provider, provider) }
   }
 }

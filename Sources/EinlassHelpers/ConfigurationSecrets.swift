@@ -10,11 +10,18 @@ extension JSONValue {
     }
     for application in self["applications"]?.object?.members ?? [] {
       for registration in application.value.object?.members ?? [] {
-        for name in ["clientSecret", "privateKey"] where registration.value[name] != nil {
-          return "/applications/\(application.name)/\(registration.name)/\(name)"
+        let path = "/applications/\(application.name)/\(registration.name)"
+        if let name = registration.value.firstSecretOfRegistration { return "\(path)/\(name)" }
+        for flow in registration.value["flows"]?.object?.members ?? [] {
+          guard let name = flow.value.firstSecretOfRegistration else { continue }
+          return "\(path)/flows/\(flow.name)/\(name)"
         }
       }
     }
     return nil
+  }
+
+  private var firstSecretOfRegistration: String? {
+    ["clientSecret", "privateKey"].first { self[$0] != nil }
   }
 }

@@ -17,7 +17,8 @@ WHOLE = {
     "applications": {"*": {"github": {
         "clientId": "c", "clientSecret": "s", "redirect": "http://127.0.0.1:9/", "privateKey": "k",
         "authentication": "client_secret_basic", "keyId": "k", "certificate": "c", "dpop": True,
-        "idTokenAlgorithm": "RS256", "assertionAudience": "issuer", "resourceParameter": "omit", "assertionFile": "/a"}}},
+        "idTokenAlgorithm": "RS256", "assertionAudience": "issuer", "resourceParameter": "omit", "assertionFile": "/a",
+        "flows": {"deviceCode": {"clientId": "d", "clientSecret": "s"}}}}},
     "clientMetadata": "https://editor.example.com/client.json",
     "providers": {"facebook": {"version": "v25.0"}},
     "origins": {"https://api.github.com": "http://127.0.0.1:9"},
@@ -123,6 +124,7 @@ def test_einlassctl_names_the_misspelt_word(tmp_path, configuration, named):
 @pytest.mark.parametrize("more, refused", [
     ({}, False), ({"applications": {"ada": {"github": {"clientId": "c"}}}}, False),
     ({"applications": {"ada": {"github": {"clientId": "c", "clientSecret": "s"}}}}, True),
+    ({"applications": {"ada": {"github": {"clientId": "c", "flows": {"deviceCode": {"clientId": "d", "clientSecret": "s"}}}}}}, True),
     ({"proxy": "http://proxy.example.com:3128"}, True)])
 def test_einlassctl_takes_no_configuration_with_a_secret_that_others_can_read(tmp_path, more, refused):
     options = configured(tmp_path, {"services": [], **more})

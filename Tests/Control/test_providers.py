@@ -89,6 +89,22 @@ def test_a_registration_is_stored_and_removed_and_its_secret_is_in_no_output(sto
     assert run(*configure, "--secret-fd", "77")[0] == 64
 
 
+def test_a_flow_has_a_registration_of_its_own(store):
+    configure = ["providers", "configure", "google", *store]
+    own = [*configure, "--flow", "deviceCode"]
+    for arguments in [*configure, "--client-id", "desktop"], [*own, "--client-id", "devices"]:
+        code, output, errors = run(*arguments, "--secret-fd", "0", input="s\n")
+        assert code == 0, errors
+    assert output.startswith("Stored your registration at google for deviceCode.\n")
+    assert re.search("^own client +of deviceCode$", run("providers", "show", "google", *store)[1], re.M)
+    assert run(*own, "--remove")[:2] == (0, "Removed the registration at google for deviceCode.\n")
+    assert "own client" not in run("providers", "show", "google", *store)[1]
+    assert re.search("^google +Google +there", run("providers", *store)[1], re.M)
+    code, _, errors = run(*configure, "--flow", "oauth1", "--client-id", "c", "--secret-fd", "0", input="s\n")
+    assert code == 1 and "a flow of Google: authorizationCode, deviceCode." in errors
+    assert run(*configure, "--flow", "nope", "--client-id", "c")[0] == 64
+
+
 def test_a_registration_with_a_private_key_is_read_from_a_file(store, tmp_path):
     (tmp_path / "signs.json").write_text(json.dumps(signing("ES256")["providers"][0]))
     assert run("providers", "add", str(tmp_path / "signs.json"), *store)[0] == 0

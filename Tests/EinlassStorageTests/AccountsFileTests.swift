@@ -48,6 +48,41 @@ import Testing
 
   private static let provider = ProviderCatalog.builtIn.providers.first?.id ?? ""
 
+  @Test func `The registrations of flows go to another store, and a file without them is read`()
+    throws
+  {
+    func client(_ id: String, _ flow: FlowKind?) -> StoredRegistration {
+      StoredRegistration(
+        provider: "google", flow: flow,
+        registration: ClientRegistration(clientID: id, clientSecret: Secret("\(id)-secret")),
+        origins: (try? ProviderCatalog.builtIn.provider("google"))?.origins ?? [])
+    }
+    let written = [client("devices", .deviceCode), client("desktop", nil)]
+    let bytes = AccountsFileContents.encode([], written)
+    let read = try #require(AccountsFileContents(bytes))
+    #expect(read.registrations == [written[1], written[0]])
+    let store = MemoryAccountStore.make()
+    let engine = Einlass(
+      catalog: .builtIn, store: store,
+      effects: Effects(
+        send: { _ throws(Problem) in throw Problem(.internal, "Nothing is sent.") },
+        sleepUntil: { _ in }, now: { 0 }, randomBytes: { SecureRandom.bytes($0) }))
+    #expect(try engine.importAccounts(read, replaces: false).registrations == ["google"])
+    for stored in written {
+      #expect(try store.registrations.get("google", stored.flow, .usual) == stored)
+    }
+    // An older einlass reads `registrations` alone, so that member has the general one.
+    var file = try #require(try JSONReader.read(bytes).object)
+    #expect(file["registrations"]?.array?.map { $0["clientId"]?.string } == ["desktop"])
+    var unknown = try #require(file["flowRegistrations"]?.array?.first?.object)
+    unknown["flow"] = "unheardOf"
+    for member in [nil, JSONValue.array([.object(unknown)])] {
+      file["flowRegistrations"] = member
+      let other = try #require(AccountsFileContents(JSONValue.object(file).bytes()))
+      #expect(other.registrations == [written[1]])
+    }
+  }
+
   @Test func `An exported account is imported unchanged, with the origins of each credential`()
     throws
   {

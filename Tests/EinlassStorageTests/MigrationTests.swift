@@ -31,7 +31,7 @@ struct MigrationTests {
     first.columns["account"]?.subtract(["email_verified", "reported"])
     first.columns["credential"]?.subtract([
       "generation", "refused", "resource", "proof_key", "id_token_former", "assertion_source",
-      "bound_trust",
+      "bound_trust", "refresh_expires_at",
     ])
     let newTables = [
       "preference", "registration", "change", "login_refusal", "server_setting", "user",
@@ -194,7 +194,7 @@ struct MigrationTests {
     try #require(older > 0)
     let tool = SQLiteTool(path: home.database)
     try tool.run(
-      "\(StoreHome.withoutNeeds); \(StoreHome.withoutServiceRefusals); \(StoreHome.withoutUsers); \(StoreHome.withoutAccountGrants); \(StoreHome.withoutReports); ALTER TABLE server_setting DROP COLUMN digest; PRAGMA user_version = \(older)"
+      "\(StoreHome.withoutFlowRegistrations); \(StoreHome.withoutNeeds); \(StoreHome.withoutServiceRefusals); \(StoreHome.withoutUsers); \(StoreHome.withoutAccountGrants); \(StoreHome.withoutReports); ALTER TABLE server_setting DROP COLUMN digest; PRAGMA user_version = \(older)"
     )
     let account = try #require(try home.store().snapshot(.usual).accounts.first)
     #expect(account.subject == "17" && !account.isReported && !account.isEmailVerified)

@@ -22,25 +22,72 @@ struct RegistrationTests {
   @Test(arguments: Kind.allCases)
   func `A registration is stored unchanged, replaced and removed`(_ kind: Kind) throws {
     let test = try Case(kind)
-    #expect(try test.store.registrations.get("example", .usual) == nil)
-    #expect(try test.store.registrations.set("example", nil, .usual) == 0)
-    #expect(try test.store.registrations.set("example", Self.registration, .usual) == 1)
-    #expect(try test.next.registrations.get("example", .usual) == Self.registration)
+    #expect(try test.store.registrations.get("example", nil, .usual) == nil)
+    #expect(try test.store.registrations.set("example", nil, nil, .usual) == 0)
+    #expect(try test.store.registrations.set("example", nil, Self.registration, .usual) == 1)
+    #expect(try test.next.registrations.get("example", nil, .usual) == Self.registration)
     #expect(try test.next.snapshot(.usual).registrations == [Self.registration.known])
     #expect(Self.registration.known.origins == ["https://a.example.com", "https://b.example.com"])
     // A registration without secrets, for a provider whose id differs only in case.
     let open = StoredRegistration(
       provider: "Example", registration: ClientRegistration(clientID: "open"), origins: [])
-    _ = try test.store.registrations.set("Example", open, .usual)
+    _ = try test.store.registrations.set("Example", nil, open, .usual)
     var other = Self.registration
     other.registration = ClientRegistration(clientID: "other")
-    #expect(try test.store.registrations.set("example", other, .usual) == 3)
-    #expect(try test.next.registrations.get("example", .usual) == other)
-    #expect(try test.next.registrations.get("Example", .usual) == open)
+    #expect(try test.store.registrations.set("example", nil, other, .usual) == 3)
+    #expect(try test.next.registrations.get("example", nil, .usual) == other)
+    #expect(try test.next.registrations.get("Example", nil, .usual) == open)
     #expect(try test.next.snapshot(.usual).registrations.map(\.hasSecret) == [false, false])
-    #expect(try test.store.registrations.set("example", nil, .usual) == 4)
-    #expect(try test.store.registrations.set("example", nil, .usual) == 4)
-    #expect(try test.next.registrations.get("example", .usual) == nil)
+    #expect(try test.store.registrations.set("example", nil, nil, .usual) == 4)
+    #expect(try test.store.registrations.set("example", nil, nil, .usual) == 4)
+    #expect(try test.next.registrations.get("example", nil, .usual) == nil)
+  }
+
+  @Test(arguments: Kind.allCases)
+  func
+    `A flow's registration stands beside the general one, and each is replaced and removed alone`(
+      _ kind: Kind
+    ) throws
+  {
+    let test = try Case(kind)
+    var own = Self.registration
+    (own.flow, own.isIssued) = (.deviceCode, false)
+    own.registration.clientID = "device"
+    for stored in [own, Self.registration] {
+      _ = try test.store.registrations.set("example", stored.flow, stored, .usual)
+    }
+    #expect(try test.next.registrations.get("example", .deviceCode, .usual) == own)
+    #expect(try test.next.registrations.get("example", nil, .usual) == Self.registration)
+    #expect(try test.next.registrations.get("example", .oauth1, .usual) == nil)
+    #expect(
+      try test.next.read { reader throws(Problem) in try reader.registrations(at: "example") }
+        .map(\.flow).contains(.deviceCode))
+    // An issued one replaces the issued one, beside that of a person.
+    var other = Self.registration
+    other.registration.clientID = "other"
+    _ = try test.store.registrations.set("example", nil, other, .usual)
+    if kind != .memory { _ = try test.store.maintenance.rotateKey { _, _ in } }
+    #expect(try test.next.registrations.get("example", .deviceCode, .usual) == own)
+    #expect(try test.next.registrations.get("example", nil, .usual) == other)
+    _ = try test.store.registrations.set("example", nil, nil, .usual)
+    #expect(try test.next.registrations.get("example", nil, .usual) == nil)
+    #expect(try test.next.snapshot(.usual).registrations == [own.known])
+    let batch = AccountStore.Batch(
+      accounts: [], registrations: [other, own], replacesRegistrations: false)
+    #expect(try test.store.addAll(batch, .usual).registrations == ["example"])
+    _ = try test.store.registrations.set("example", .deviceCode, nil, .usual)
+    #expect(try test.next.snapshot(.usual).registrations == [other.known])
+  }
+
+  @Test func `A store of before opens, and its registration is the general one`() throws {
+    let home = try StoreHome()
+    _ = try home.store().registrations.set("example", nil, Self.registration, .usual)
+    let tool = SQLiteTool(path: home.database)
+    try tool.run(StoreHome.withoutFlowRegistrations)
+    #expect(try tool.run("PRAGMA user_version") == ["\(Migrations.released.schema - 1)"])
+    #expect(try home.store().registrations.get("example", nil, .usual) == Self.registration)
+    #expect(try home.store().maintenance.check { _, _ in }.isSound)
+    #expect(try tool.run("PRAGMA user_version") == ["\(Migrations.released.schema)"])
   }
 
   @Test(arguments: Kind.allCases)
@@ -57,9 +104,9 @@ struct RegistrationTests {
     }
     #expect(try add(Self.registration) == ["example"])
     #expect(try add(other) == [])
-    #expect(try test.next.registrations.get("example", .usual) == Self.registration)
+    #expect(try test.next.registrations.get("example", nil, .usual) == Self.registration)
     #expect(try add(other, replaces: true) == ["example"])
-    #expect(try test.next.registrations.get("example", .usual) == other)
+    #expect(try test.next.registrations.get("example", nil, .usual) == other)
   }
 
   @Test(arguments: [(usesLeft: 5, isPossible: true), (usesLeft: 4, isPossible: false)])
@@ -86,19 +133,20 @@ struct RegistrationTests {
     let test = try Case(kind)
     var own = Self.registration
     own.isIssued = false
-    _ = try test.store.registrations.set("example", own, .usual)
-    #expect(try test.store.registrations.set("example", Self.registration, .usual) == 1)
-    #expect(try test.next.registrations.get("example", .usual) == own)
+    _ = try test.store.registrations.set("example", nil, own, .usual)
+    #expect(try test.store.registrations.set("example", nil, Self.registration, .usual) == 1)
+    #expect(try test.next.registrations.get("example", nil, .usual) == own)
     let batch = AccountStore.Batch(
       accounts: [.example("ada")], registrations: [Self.registration], replacesRegistrations: true)
     #expect(try test.store.addAll(batch, .usual).registrations == [])
-    #expect(try test.next.registrations.get("example", .usual) == own)
+    #expect(try test.next.registrations.get("example", nil, .usual) == own)
     _ = try test.store.remove(test.next.snapshot(.usual).accounts[0].id, .usual)
     let revision = try test.next.snapshot(.usual).revision
     own.registration.clientID = "another"
-    #expect(try test.store.registrations.set("example", own, .usual) == revision + 1)
-    #expect(try test.store.registrations.set("example", nil, .usual) == revision + 2)
-    #expect(try test.store.registrations.set("example", Self.registration, .usual) == revision + 3)
+    #expect(try test.store.registrations.set("example", nil, own, .usual) == revision + 1)
+    #expect(try test.store.registrations.set("example", nil, nil, .usual) == revision + 2)
+    #expect(
+      try test.store.registrations.set("example", nil, Self.registration, .usual) == revision + 3)
   }
 
   /// Edits by a program without the key, and whether the registration still opens.
@@ -110,6 +158,7 @@ struct RegistrationTests {
     ("UPDATE registration SET authentication = 'none'", false),
     ("UPDATE registration SET key_id = 'other'", false),
     ("UPDATE registration SET provider = 'twitter'", false),
+    ("UPDATE registration SET flow = 'deviceCode'", false),
     ("UPDATE registration SET issued = 0", false),
     ("UPDATE registration SET expires_at = NULL", false),
     ("UPDATE registration SET private_key = NULL", false),
@@ -121,11 +170,15 @@ struct RegistrationTests {
     _ sql: String, _ opens: Bool
   ) throws {
     let home = try StoreHome()
-    _ = try home.store().registrations.set("example", Self.registration, .usual)
+    _ = try home.store().registrations.set("example", nil, Self.registration, .usual)
     try SQLiteTool(path: home.database).run(sql)
     let store = home.store()
     let problem = problem {
-      for provider in ["example", "twitter"] { _ = try store.registrations.get(provider, .usual) }
+      for provider in ["example", "twitter"] {
+        for flow in [nil, FlowKind.deviceCode] {
+          _ = try store.registrations.get(provider, flow, .usual)
+        }
+      }
     }
     #expect(problem?.detail == (opens ? nil : "decryptFailed"))
     let check = try store.maintenance.check { _, _ in }
@@ -140,7 +193,7 @@ struct RegistrationTests {
   {
     let home = try StoreHome()
     let store = home.store()
-    _ = try store.registrations.set("example", Self.registration, .usual)
+    _ = try store.registrations.set("example", nil, Self.registration, .usual)
     let copied = home.path + "/copy.db"
     _ = try store.maintenance.backup(copied) { _, _ in }
     let tool = SQLiteTool(path: home.database)
@@ -148,12 +201,12 @@ struct RegistrationTests {
     let before = try tool.run(sealed)
     #expect(try store.maintenance.rotateKey { _, _ in }.sealedValues == 2)
     #expect(try tool.run(sealed) != before)
-    #expect(try home.store().registrations.get("example", .usual) == Self.registration)
+    #expect(try home.store().registrations.get("example", nil, .usual) == Self.registration)
     #expect(try store.maintenance.status(.usual).keyUses == 2)
     let location = StoreLocation(
       directory: home.path, name: "copy.db", keyDirectory: home.keyDirectory)
     let copy = SQLiteAccountStore.store(location: location, choice: .usual)
-    #expect(try copy.registrations.get("example", .usual) == Self.registration)
+    #expect(try copy.registrations.get("example", nil, .usual) == Self.registration)
     for path in [home.database, home.database + "-wal", copied] {
       let bytes = FileManager.default.contents(atPath: path) ?? Data()
       #expect(bytes.range(of: Data("registration-".utf8)) == nil)

@@ -342,6 +342,21 @@ def test_the_time_of_the_first_failure_stays(front_end, provider):
     assert len(set(times)) == 1
 
 
+@pytest.mark.parametrize(("name", "kept"), [("refresh_token_expires_in", True), ("refresh_expires_in", True),
+                                            ("expires_in_refresh", False)])
+def test_the_end_of_a_refresh_token_is_known_until_another_one_comes(front_end, provider, name, kept):
+    provider.answers["/token"] = lambda usual: (200, {}, body(usual | {name: 86400}))
+    account = sign_in(front_end, provider).result["account"]
+    end = lambda: front_end.call("accounts.list")["accounts"][0].get("refreshExpiresAt")
+    first = end()
+    assert (first is not None) == kept and (not kept or abs(first - time.time() - 86400) < 60)
+    # An answer without a refresh token leaves the stored one, and its end.
+    provider.answers["/token"] = lambda usual: (200, {}, body({k: v for k, v in usual.items() if k != "refresh_token"}))
+    assert front_end.token(account, forceRefresh=True) == "at" and end() == first
+    del provider.answers["/token"]
+    assert front_end.token(account, forceRefresh=True) == "at" and end() is None
+
+
 # The log.
 
 def lines(folder, area):

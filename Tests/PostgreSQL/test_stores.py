@@ -235,8 +235,10 @@ def test_a_newer_schema_is_left_alone(shared, fleet):
 
 def make_older(cluster, store):
     """Takes away what the newest version has added to the tables."""
-    cluster.sql(f"DROP TABLE {store}.service_refusal", f"DROP INDEX {store}.credential_refused",
-                f"UPDATE {store}.meta SET schema = 1", f"COMMENT ON TABLE {store}.meta IS NULL")
+    cluster.sql(f"ALTER TABLE {store}.registration DROP COLUMN flow",
+                f"ALTER TABLE {store}.registration ADD PRIMARY KEY (provider)",
+                f"ALTER TABLE {store}.credential DROP COLUMN refresh_expires_at",
+                f"UPDATE {store}.meta SET schema = 2")
 
 
 def test_a_store_of_an_older_einlass_gets_the_newest_tables_from_the_first_machine(shared, fleet):
@@ -256,7 +258,7 @@ def test_a_store_of_an_older_einlass_gets_the_newest_tables_from_the_first_machi
         assert [entry["account"] for entry in answer["result"]["accounts"]] == [account], answer
     assert shared.sql("SELECT until < clock_timestamp() FROM einlass_older.lease WHERE name = 'a_held'") == [("t",)]
     # Older machines have heard of it.
-    assert shared.sql("SELECT schema, revision FROM einlass_older.meta") == [("2", str(int(revision) + 1))]
+    assert shared.sql("SELECT schema, revision FROM einlass_older.meta") == [("3", str(int(revision) + 1))]
     assert shared.sql("SELECT count(*) FROM einlass_older.service_refusal") == [("0",)]
     assert shared.sql("SELECT obj_description('einlass_older.meta'::regclass)") == [("0.2.0",)]
     assert machines.processes[0].call("store.check")["result"]["sound"]
@@ -273,7 +275,7 @@ def test_the_owner_of_older_tables_is_named_to_a_role_that_may_not_change_them(g
     process = machine.start(guest.address("aged", role="guest"))
     answer = process.call("accounts.list")
     assert detail(answer) == "permissions" and "--dump-schema" in answer["error"]["data"]["next"][0]["command"], answer
-    assert guest.sql("SELECT schema FROM einlass_aged.meta") == [("1",)]
+    assert guest.sql("SELECT schema FROM einlass_aged.meta") == [("2",)]
     done = subprocess.run([EINLASS, "--store", owner.address, "--dump-schema"], capture_output=True, text=True, check=True)
     guest.sql("SET ROLE einlass; " + done.stdout, *(line.replace("lent", "aged") for line in USE))
     assert names(process) == ["ada"] and "result" in add(process, "grace")

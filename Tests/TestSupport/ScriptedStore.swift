@@ -3,10 +3,15 @@ internal import EinlassSystem
 
 /// An account store in memory that reports its changes and fails on demand.
 public final class ScriptedStore: Sendable {
+  private struct Client: Hashable {
+    var provider: String
+    var flow: FlowKind?
+  }
+
   private struct State {
     var snapshot = AccountStore.Snapshot()
     var credentials: [Account.ID: [StoredCredential]] = [:]
-    var registrations: [String: StoredRegistration] = [:]
+    var registrations: [Client: StoredRegistration] = [:]
     var failures: [String: Problem] = [:]
     var lostAnswers: [String: Problem] = [:]
     var begunRenewals: Set<BegunRenewal> = []
@@ -18,9 +23,9 @@ public final class ScriptedStore: Sendable {
 
     func note(_ event: String) { watch?(event) }
 
-    mutating func set(_ registration: StoredRegistration?, at provider: String) -> Int64 {
-      if registration?.mayReplace(isIssued: registrations[provider]?.isIssued) ?? true {
-        registrations[provider] = registration
+    mutating func set(_ registration: StoredRegistration?, of client: Client) -> Int64 {
+      if registration?.mayReplace(isIssued: registrations[client]?.isIssued) ?? true {
+        registrations[client] = registration
         snapshot.registrations = registrations.values.map(\.known)
       }
       return snapshot.revision
@@ -206,12 +211,12 @@ public final class ScriptedStore: Sendable {
       },
       requireWritable: { [self] () throws(Problem) in try read("requireWritable") { _ in } },
       registrations: RegistrationStore(
-        get: { [self] provider, _ throws(Problem) in
-          try read("registrations") { $0.registrations[provider] }
+        get: { [self] provider, flow, _ throws(Problem) in
+          try read("registrations") { $0.registrations[Client(provider: provider, flow: flow)] }
         },
-        set: { [self] provider, registration, _ throws(Problem) in
+        set: { [self] provider, flow, registration, _ throws(Problem) in
           try change("setRegistration", "register \(provider)") { (state) throws(Problem) in
-            state.set(registration, at: provider)
+            state.set(registration, of: Client(provider: provider, flow: flow))
           }
         }),
       protection: { [self] _ throws(Problem) in try read("protection") { _ in "memory" } },

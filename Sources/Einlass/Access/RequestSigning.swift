@@ -8,7 +8,8 @@ func authorization(
 ) throws(Problem) -> RequestAuthorization {
   let account = try store.account(request.account)
   let provider = try catalog.provider(account.provider)
-  let own = try store.registration(request.registration, at: provider, for: account.id)
+  let own = try store.registration(
+    request.registration, at: provider, for: account.id, resource: request.resource)
   let stored = try store.issuedCredential(
     of: account, at: provider, to: request.application, own, for: request.resource)
   let clientID = stored.registration.clientID

@@ -49,6 +49,8 @@ public struct Account: Sendable, Equatable {
   public var resources: [String] = []
   /// The scopes of its newest credential without a resource; empty if they are not known.
   public var scopes: [String] = []
+  /// The latest end of a refresh token without a resource, where the provider names one.
+  public var refreshExpiresAt: UnixTime?
   /// The refusals of its credentials by services, ended ones included.
   public var serviceRefusals: [ServiceRefusal] = []
   /// The protected resources whose credential was refused and has no refresh token; empty for none

@@ -83,6 +83,8 @@ public struct OAuth2Credential: Sendable, Equatable {
   public var scopes: [String]
   public var expiresAt: UnixTime?
   public var refreshToken: Secret?
+  /// The end of `refreshToken`, where the provider names one.
+  public var refreshExpiresAt: UnixTime?
   public var idToken: Secret?
   /// Whether the id_token came with a former access token, because the refresh response had none.
   public var hasFormerIDToken = false

@@ -44,8 +44,8 @@ struct SignOut {
   /// `nil` if the catalogue no longer holds the provider.
   let provider: Provider?
   /// The known registrations at the provider, because some revocation requests need the client
-  /// secret.
-  let registrations: [ClientRegistration]
+  /// secret: the front end's own, and the stored ones. Each with its only flow.
+  let registrations: [(flow: FlowKind?, client: ClientRegistration)]
   let store: AccountStore
   let effects: Effects
 
@@ -56,8 +56,12 @@ struct SignOut {
     account = try store.account(id)
     provider = try? einlass.provider(of: account)
     // A faulty stored registration must not prevent the sign-out.
-    let stored = provider.flatMap { [store] in try? store.registration(nil, at: $0) }
-    registrations = [registration(account.provider), stored].compactMap(\.self)
+    registrations =
+      provider.map { [store, account] provider in
+        [registration(account.provider), nil].flatMap { own in
+          (try? store.choice(own, at: provider))?.usable ?? []
+        }
+      } ?? []
   }
 
   /// Removes the credentials from the store, then revokes them at the provider. In this order no
@@ -259,7 +263,10 @@ extension SignOut {
 
   /// Returns the known registration that the credential was issued to.
   private func own(of stored: StoredCredential) -> ClientRegistration? {
-    registrations.first { sameBytes($0.clientID, stored.registration.clientID) }
+    registrations.first { known in
+      (known.flow ?? stored.binding.flowKind) == stored.binding.flowKind
+        && sameBytes(known.client.clientID, stored.registration.clientID)
+    }?.client
   }
 }
 

@@ -83,7 +83,7 @@ extension SignIn {
 extension Exchange {
   /// A token that was traded for an assertion.
   struct TradedToken {
-    var token: OAuth2Credential
+    @Indirect var token: OAuth2Credential
     var answer: JSONValue?
     var assertion: SendableAssertion
   }

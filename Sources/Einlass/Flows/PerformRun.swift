@@ -7,7 +7,11 @@ struct PerformRun {
   static let credentialLimitBytes = 48 << 10
 
   @Indirect private(set) var request: PerformRequest
-  let provider: Provider
+  /// The provider as the catalogue has it.
+  let described: Provider
+  let choice: RegistrationChoice
+  /// The provider as the registration changes it.
+  private(set) var provider: Provider
   @Indirect private(set) var registration: ClientRegistration
   let gate: AccessGate
   let store: AccountStore
@@ -21,10 +25,24 @@ struct PerformRun {
     var admission = admission
     var remaining: Set<Remedy> = [.regrant, .renew]
     while true {
-      if let result = try await attempt(admission, &remaining) { return result }
+      if let result = try await registered(for: admission.account.id).attempt(
+        admission, &remaining)
+      {
+        return result
+      }
       try gate.forgetGrant()
       admission = try await gate.admit()
     }
+  }
+
+  /// Returns the run by the registration that the account's credential was issued to.
+  private func registered(for account: Account.ID) throws(Problem) -> PerformRun {
+    guard !choice.flows.isEmpty else { return self }
+    var run = self
+    run.registration = try described.complete(
+      choice.registration(for: account, by: request.flowKind), with: described.registrationNeeds)
+    run.provider = described.registered(as: run.registration)
+    return run
   }
 
   /// Runs the flow under the account's lease; `nil` if access has to be asked for again.
@@ -220,19 +238,20 @@ extension Einlass {
       return try await PerformResult(account: gate.admit().account)
     }
     try provider.requireFlow(request.flowKind)
-    let registration = try registration(for: request, at: provider)
+    let choice = try store.choice(request.registration, at: provider)
+    let registration = try registration(for: request, at: provider, choice)
     let run = PerformRun(
-      request: request, provider: provider.registered(as: registration),
-      registration: registration,
-      gate: gate, store: store, effects: effects, einlass: self, report: asker.report)
+      request: request, described: provider, choice: choice,
+      provider: provider.registered(as: registration), registration: registration, gate: gate,
+      store: store, effects: effects, einlass: self, report: asker.report)
     return try await run.run(gate.admit())
   }
 
   /// Returns the registration to use. Throws if a part of it is missing.
   private func registration(
-    for request: PerformRequest, at provider: Provider
+    for request: PerformRequest, at provider: Provider, _ choice: RegistrationChoice
   ) throws(Problem) -> ClientRegistration {
-    let found = try store.registration(request.registration, at: provider)
+    let found = try choice.registration(for: nil, by: request.flowKind)
     if found == nil, provider.dynamicRegistration != nil {
       if let id = request.account { _ = try store.account(id, of: provider) }
       // The first sign-in registers the application dynamically.

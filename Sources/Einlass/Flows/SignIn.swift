@@ -4,9 +4,13 @@ internal import EinlassJSON
 /// One sign-in at a provider, which adds an account or makes one usable again: `accounts.signIn` of
 /// the protocol.
 struct SignIn {
-  @Indirect private(set) var request: SignInRequest
-  let provider: Provider
-  @Indirect private(set) var registration: ClientRegistration
+  @Indirect var request: SignInRequest
+  var provider: Provider
+  /// That of the account's credential, and in a flow that of the flow.
+  @Indirect var registration: ClientRegistration
+  let choice: RegistrationChoice
+  /// The registration of the flows without one of their own; `nil` without one.
+  @Indirect private(set) var general: ClientRegistration?
   let catalog: ProviderCatalog
   let store: AccountStore
   let effects: Effects
@@ -27,30 +31,21 @@ struct SignIn {
     var missing: [Prompt.Kind] = []
     var isRetryable = false
     for flow in provider.signInFlows(kind) {
-      let lacking = flow.signInPrompts?.subtracting(asker.kinds).sorted()
+      guard let needed = flow.signInPrompts else { continue }
+      let lacking = needed.subtracting(asker.kinds).sorted()
+      guard lacking.isEmpty else {
+        missing += lacking
+        skipped.append("\(flow.kind.rawValue) needs prompts that this front end cannot show")
+        continue
+      }
+      guard let signIn = try registered(for: flow.kind) else {
+        skipped.append("\(flow.kind.rawValue) has no registration")
+        continue
+      }
       do throws(FlowFailure) {
-        switch flow {
-        case .reverseAuth, .systemToken: continue
-        case _ where lacking?.isEmpty == false:
-          missing += lacking ?? []
-          skipped.append("\(flow.kind.rawValue) needs prompts that this front end cannot show")
-        case .authorizationCode(let descriptor):
-          return try await authorizationCode(descriptor, interactiveFlow(flow, localized))
-        case .deviceCode(let descriptor):
-          return try await deviceCode(descriptor, interactiveFlow(flow, pageParameters))
-        case .oauth1(let descriptor):
-          return try await threeLegged(descriptor, interactiveFlow(flow, localized))
-        case .clientCredentials(let descriptor):
-          return try await clientCredentials(descriptor, interactiveFlow(flow, pageParameters))
-        case .jwtBearer(let endpoint):
-          return try await tradedAssertion(
-            flow, at: endpoint, interactiveFlow(flow, pageParameters))
-        case .tokenExchange(let descriptor):
-          return try await tradedAssertion(
-            flow, at: descriptor.tokens, interactiveFlow(flow, pageParameters))
-        case .passwordSession(let descriptor):
-          return try await passwordSession(descriptor, interactiveFlow(flow, pageParameters))
-        }
+        let isPage = [.authorizationCode, .oauth1].contains(flow.kind)
+        return try await signIn.run(
+          flow.registered(as: signIn.registration), isPage ? localized : pageParameters)
       } catch {
         // A flow with an assertion runs only at request, so no other flow stands in for it.
         guard error.problem.reason == .flowNotSupported, !flow.kind.tradesAssertion else {
@@ -63,6 +58,26 @@ struct SignIn {
     var problem = Problem.noWayIn(provider, kind, skipped, missing: missing)
     problem.isRetryable = isRetryable
     throw problem
+  }
+
+  private func run(
+    _ flow: FlowDescriptor, _ pageParameters: [Parameter]
+  ) async throws(FlowFailure) -> AccountStore.Added {
+    let interactive = interactiveFlow(flow, pageParameters)
+    return switch flow {
+    case .authorizationCode(let descriptor):
+      try await authorizationCode(descriptor, interactive)
+    case .deviceCode(let descriptor): try await deviceCode(descriptor, interactive)
+    case .oauth1(let descriptor): try await threeLegged(descriptor, interactive)
+    case .clientCredentials(let descriptor): try await clientCredentials(descriptor, interactive)
+    case .jwtBearer(let endpoint):
+      try await tradedAssertion(flow, at: endpoint, interactive)
+    case .tokenExchange(let descriptor):
+      try await tradedAssertion(flow, at: descriptor.tokens, interactive)
+    case .passwordSession(let descriptor): try await passwordSession(descriptor, interactive)
+    case .reverseAuth, .systemToken:
+      throw FlowFailure(.flowNotSupported(provider, "a sign-in by \(flow.kind.rawValue)"))
+    }
   }
 
   /// Adds the scopes that were granted to the account, because the new token takes the place of the
@@ -343,58 +358,5 @@ struct SignIn {
       lastUsedAt: effects.now())
     account.isEmailVerified = identity?.isEmailVerified ?? false
     return account
-  }
-}
-
-extension Einlass {
-  /// Signs in with the registration of the request or of the store. A provider that registers
-  /// applications on request gives one to the first sign-in.
-  func signedIn(
-    _ request: SignInRequest, asking asker: Asker
-  ) async throws(Problem) -> AccountStore.Added {
-    let request = try withLastSettings(request)
-    // Do not ask the person if the token could not be stored.
-    try store.requireWritable()
-    let provider = try await trusting(located(request), for: request, asking: asker)
-    func signIn(
-      by registration: ClientRegistration
-    ) async throws(Problem) -> AccountStore.Added {
-      var binding = registration
-      if request.bindsTokens { binding.bindsTokens = true }
-      var signIn = SignIn(
-        request: request, provider: provider.registered(as: binding),
-        registration: registration, catalog: catalog, store: store, effects: effects,
-        asker: asker, grantsAccess: signInsGrantAccess)
-      try signIn.keepGrantedScopes()
-      return try await signIn.run()
-    }
-    if let document = request.registration, document.isDocument,
-      try store.knownRegistration(at: provider)?.isIssued != false
-    {
-      let showsPage = request.flowKind == nil || request.flowKind == .authorizationCode
-      try await effects.requireFitting(document, at: provider, showingPage: showsPage)
-      return try await signIn(by: document)
-    }
-    if request.registration?.isDocument != false, let offer = provider.dynamicRegistration,
-      request.flowKind?.isSilent != true
-    {
-      return try await AutomaticRegistration(
-        provider: provider, applicationName: request.applicationTitle ?? request.application,
-        scopes: provider.scopes(of: request), store: store, effects: effects
-      ).run(at: offer, signIn)
-    }
-    let found = try store.registration(request.registration, at: provider)
-    // Dynamic registration does not cover client credentials, so the registration must be
-    // configured.
-    if found == nil, request.flowKind == .clientCredentials {
-      try provider.requireFlow(.clientCredentials)
-      throw .authenticatorUnconfigured(provider, missing: [.clientID, .clientSecret])
-    }
-    if found == nil, let kind = request.flowKind, kind.tradesAssertion {
-      try provider.requireFlow(kind)
-      throw .authenticatorUnconfigured(provider, missing: [.clientID])
-    }
-    return try await signIn(
-      by: provider.complete(found, with: provider.registrationNeeds, now: effects.now()))
   }
 }

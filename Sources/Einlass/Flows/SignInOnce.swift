@@ -92,7 +92,9 @@ extension Einlass {
   /// is none.
   func tokenGeneration(of account: Account.ID, _ request: SignInRequest) -> Int64? {
     guard let provider = try? catalog.provider(request.provider),
-      let registration = try? store.registration(request.registration, at: provider)
+      let registration = try? store.registration(
+        request.registration, at: provider, for: account, by: request.flowKind,
+        resource: request.resource)
     else { return nil }
     return try? store.credentials(account)
       .stored(under: registration, for: request.resource)?.generation

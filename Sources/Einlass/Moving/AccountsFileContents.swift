@@ -13,9 +13,10 @@ public struct PortableAccount: Sendable, Equatable {
 }
 
 /// The plaintext of an accounts file: `{"accounts": [{provider, username, …, credentials: [{role,
-/// type, …}]}], "registrations": [{provider, clientId, …}], "providers": [descriptor]}`. It holds
-/// the registrations because tokens are refreshed with them, and the added providers because the
-/// catalogue of another machine lacks them.
+/// type, …}]}], "registrations": [{provider, clientId, …}], "flowRegistrations": [{flow, …}],
+/// "providers": [descriptor]}`. It holds the registrations because tokens are refreshed with them,
+/// and the added providers because the catalogue of another machine lacks them. The registrations of
+/// single flows have a member of their own, because an older einlass would take them for general.
 ///
 /// Ids of accounts, grants and preferences are not exported. Users keep their ids. Each credential
 /// keeps the origins that it may be sent to. An imported account proves no person until the next
@@ -46,8 +47,14 @@ public struct AccountsFileContents: Sendable {
       return nil
     }
     entries = accounts.map(Entry.init)
-    registrations = (value["registrations"]?.array ?? [])
-      .compactMap(StoredRegistration.init(portable:))
+    let general = (value["registrations"]?.array ?? [])
+      .compactMap { StoredRegistration(portable: $0) }
+    let ofFlows = (value["flowRegistrations"]?.array ?? []).compactMap { value in
+      value["flow"]?.string.flatMap(FlowKind.init).flatMap {
+        StoredRegistration(portable: value, of: $0)
+      }
+    }
+    registrations = general + ofFlows
     let values = value["users"]?.array ?? []
     users = values.compactMap(PortableUser.init(portable:))
     refusedUsers = values.count - users.count
@@ -74,7 +81,10 @@ public struct AccountsFileContents: Sendable {
     }
     return JSONValue.object([
       "accounts": .array(values),
-      "registrations": .array(registrations.map(JSONValue.init(portable:))),
+      "registrations": .array(
+        registrations.filter { $0.flow == nil }.map(JSONValue.init(portable:))),
+      "flowRegistrations": .array(
+        registrations.filter { $0.flow != nil }.map(JSONValue.init(portable:))),
       "providers": .array(providers),
       "users": .array(users.map(JSONValue.init(portable:))),
     ]).bytes()
@@ -86,7 +96,7 @@ public struct AccountsFileContents: Sendable {
     var provider: String
     var username: String
     /// `nil` if a member is unknown to this version or invalid. The account's id is empty.
-    var account: PortableAccount?
+    @Indirect var account: PortableAccount?
 
     fileprivate init(_ value: JSONValue) {
       provider = cleaned(value["provider"]?.string ?? "", limitBytes: 256)
@@ -145,7 +155,7 @@ extension StoredCredential {
 }
 
 extension StoredRegistration {
-  fileprivate init?(portable value: JSONValue) {
+  fileprivate init?(portable value: JSONValue, of flow: FlowKind? = nil) {
     func text(_ name: String) -> String? { value[name]?.string }
     let expiresAt = value["expiresAt"]?.int64
     guard let provider = text("provider"), isIdentifier(provider),
@@ -162,7 +172,7 @@ extension StoredRegistration {
       authentication: text("authentication"), keyID: text("keyId"))
     registration.readProperties(of: value["properties"])
     self.init(
-      provider: provider, registration: registration, origins: origins,
+      provider: provider, flow: flow, registration: registration, origins: origins,
       isIssued: value["issued"]?.bool ?? false, expiresAt: expiresAt)
   }
 }
@@ -177,16 +187,19 @@ extension Credential {
     case "oauth2":
       let scopes = (value["scopes"]?.array ?? []).map { $0.string ?? "" }
       let expiresAt = value["expiresAt"]?.int64
+      let refreshExpiresAt = value["refreshExpiresAt"]?.int64
       let proofKey = value["proofKey"]?.string.flatMap(Base64URL.decode).map { Secret($0) }
       // A token bound to a proof key is useless without it.
       guard value["proofKey"] == nil || proofKey != nil else { return nil }
       guard let token = secret("token"), let tokenType = value["tokenType"]?.string,
         isDisplayable(tokenType), scopes.count <= 256, scopes.allSatisfy(isIdentifier),
-        expiresAt.map(isTime) ?? true
+        expiresAt.map(isTime) ?? true,
+        refreshExpiresAt.map(isTime) ?? true
       else { return nil }
       var credential = OAuth2Credential(
         accessToken: token, tokenType: tokenType, scopes: scopes, expiresAt: expiresAt,
         refreshToken: secret("refreshToken"), idToken: secret("idToken"), proofKey: proofKey)
+      credential.refreshExpiresAt = refreshExpiresAt
       credential.hasFormerIDToken = value["hasFormerIDToken"]?.bool ?? false
       self = .oauth2(credential)
     case "session":
@@ -228,6 +241,7 @@ extension JSONValue {
       object["scopes"] = JSONValue(credential.scopes)
       object["expiresAt"] = credential.expiresAt.map { JSONValue($0) }
       object["refreshToken"] = credential.refreshToken.map(JSONValue.init(sealing:))
+      object["refreshExpiresAt"] = credential.refreshExpiresAt.map { JSONValue($0) }
       object["idToken"] = credential.idToken.map(JSONValue.init(sealing:))
       if credential.hasFormerIDToken { object["hasFormerIDToken"] = true }
       object["proofKey"] = credential.proofKey.map {
@@ -249,7 +263,9 @@ extension JSONValue {
     let registration = stored.registration
     self = .object(
       JSONObject(present: [
-        "provider": .string(stored.provider), "clientId": .string(registration.clientID),
+        "provider": .string(stored.provider),
+        "flow": stored.flow.map { .string($0.rawValue) },
+        "clientId": .string(registration.clientID),
         "clientSecret": registration.clientSecret.map(JSONValue.init(sealing:)),
         "redirect": registration.redirect.map(JSONValue.string),
         "privateKey": registration.privateKey.map(JSONValue.init(sealing:)),

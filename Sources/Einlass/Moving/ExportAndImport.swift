@@ -29,7 +29,9 @@ extension Einlass {
     var registrations: [StoredRegistration] = []
     let known = try store.read { reader throws(Problem) in try reader.registrations }
     for known in known {
-      guard let stored = try store.registrations.get(known.provider, .usual) else { continue }
+      guard let stored = try store.registrations.get(known.provider, known.flow, .usual) else {
+        continue
+      }
       registrations.append(stored)
     }
     let needed =
@@ -82,7 +84,7 @@ extension Einlass {
     let added = try store.addAll(
       AccountStore.Batch(
         accounts: new, registrations: registrations, replacesRegistrations: replaces), .usual)
-    moved.registrations = added.registrations
+    moved.registrations = added.registrations.withoutRepetitions
     for (place, result) in zip(places, added.accounts) {
       switch result {
       case .success(let added):

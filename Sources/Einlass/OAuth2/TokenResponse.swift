@@ -17,12 +17,17 @@ enum TokenResponse {
     let granted =
       answer["scope"]?.string?.split(whereSeparator: { " ,".contains($0) }).map(String.init)
       ?? answer["scope"]?.array?.compactMap(\.string)
-    return OAuth2Credential(
+    func end(_ name: String) -> UnixTime? {
+      answer[name].flatMap { seconds($0) }.map { now + $0 }
+    }
+    var credential = OAuth2Credential(
       accessToken: Secret(token), tokenType: proof == nil ? "Bearer" : "DPoP",
-      scopes: granted ?? scopes,
-      expiresAt: answer["expires_in"].flatMap { seconds($0) }.map { now + $0 },
+      scopes: granted ?? scopes, expiresAt: end("expires_in"),
       refreshToken: secret(answer["refresh_token"]), idToken: secret(answer["id_token"]),
       proofKey: proof?.key.pkcs8)
+    // No standard names it, and servers use these two words.
+    credential.refreshExpiresAt = end("refresh_token_expires_in") ?? end("refresh_expires_in")
+    return credential
   }
 
   /// Returns the reason why an answer is unusable, as the end of a sentence. `place`: that of the

@@ -86,7 +86,7 @@ struct AutomaticRegistration {
     } catch { throw registrationFailure(error.sentence) }
     if !registered.isEmpty { registration.scopes = registered }
     _ = try store.registrations.set(
-      provider.id,
+      provider.id, nil,
       StoredRegistration(
         provider: provider.id, registration: registration, origins: provider.origins,
         isIssued: true, expiresAt: expiresAt), .usual)
@@ -99,7 +99,7 @@ struct AutomaticRegistration {
   /// registration has no scopes.
   private func scopes(beside offer: DynamicRegistration) throws(Problem) -> [String] {
     guard offer.namesScopes else { return [] }
-    let former = try store.registrations.get(provider.id, .usual)?.registration.scopes ?? []
+    let former = try store.registrations.get(provider.id, nil, .usual)?.registration.scopes ?? []
     return (former + scopes).withoutRepetitions
   }
 
@@ -167,11 +167,12 @@ struct AutomaticRegistration {
   private func stored(
     insteadOf forgotten: ClientRegistration? = nil, at offer: DynamicRegistration
   ) throws(Problem) -> Found? {
-    guard try store.knownRegistration(at: provider) != nil,
-      let stored = try store.registrations.get(provider.id, .usual)
+    let choice = try store.choice(nil, at: provider)
+    guard choice.known.general != nil,
+      let stored = try store.registrations.get(provider.id, nil, .usual)
     else { return nil }
     guard stored.isIssued else {
-      return try store.registration(nil, at: provider).map {
+      return try choice.general().map {
         Found(registration: $0, isIssued: false, mayBeForgotten: false)
       }
     }
@@ -273,7 +274,7 @@ extension AccountStore {
   /// it issued on request. Only the next sign-in can help then, because it registers anew.
   func problem(_ problem: Problem, at provider: Provider, by own: ClientRegistration?) -> Problem {
     guard own?.isDocument != false, problem.isAboutUnknownClient,
-      let stored = try? registrations.get(provider.id, .usual), stored.isIssued
+      let stored = try? registrations.get(provider.id, nil, .usual), stored.isIssued
     else { return problem }
     var result = problem
     result.reason = .reloginNeeded

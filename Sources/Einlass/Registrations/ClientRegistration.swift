@@ -37,6 +37,8 @@ public struct ClientRegistration: Sendable, Equatable {
   /// Whether the client id is the address of a client ID metadata document, used only without
   /// another registration.
   public var isDocument = false
+  /// The registrations of single flows, used there in place of this one.
+  public var flows: [FlowKind: ClientRegistration] = [:]
 
   public init(
     clientID: String, clientSecret: Secret? = nil, redirect: String? = nil,

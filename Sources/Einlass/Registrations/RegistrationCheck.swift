@@ -32,8 +32,21 @@ extension Provider {
     by registration: ClientRegistration?, or stored: [StoredRegistration.Known]
   ) -> Bool {
     if dynamicRegistration != nil { return true }
-    let known = stored.first { sameBytes($0.provider, id) && takes($0) }
-    return missingParts(of: registration ?? known?.shape, among: registrationNeeds).isEmpty
+    let known = stored.filter { sameBytes($0.provider, id) && takes($0) }.map(\.shape)
+    let found = registration.map { [$0] } ?? known
+    return registrationNeeds.isEmpty
+      || found.contains { missingParts(of: $0, among: registrationNeeds).isEmpty }
+  }
+
+  /// Returns the flows with a registration of their own: the application's, otherwise the stored
+  /// ones.
+  public func registeredFlows(
+    by own: ClientRegistration?, or stored: [StoredRegistration.Known]
+  ) -> [FlowKind] {
+    let known = stored.filter { sameBytes($0.provider, id) }.compactMap(\.flow)
+    return flowKinds.filter { flow in
+      own?.isDocument == false ? own?.flows[flow] != nil : known.contains(flow)
+    }
   }
 
   /// Returns the reason an existing registration cannot be used: the application's own, otherwise
@@ -42,18 +55,20 @@ extension Provider {
   public func problem(
     with own: ClientRegistration?, or stored: [StoredRegistration.Known]
   ) -> Problem? {
-    let known = stored.first { sameBytes($0.provider, id) }
-    guard let own, !own.isDocument || known?.isIssued != false else {
-      guard let known else {
+    let known = stored.filter { sameBytes($0.provider, id) }
+    guard let own, !own.isDocument || !known.hasConfigured else {
+      guard !known.isEmpty else {
         return dynamicRegistration?.refusal.map { .registrationRefused($0, self) }
       }
       // The next sign-in replaces an issued registration.
-      let isReplaced = dynamicRegistration != nil && known.isIssued
-      return takes(known) || isReplaced ? nil : .foreignRegistration(self)
+      let isUsable = known.allSatisfy { takes($0) || dynamicRegistration != nil && $0.isIssued }
+      return isUsable ? nil : .foreignRegistration(self)
     }
     do throws(Problem) {
-      try requireStorable(complete(own, with: registrationNeeds))
-      try requireUse(ofCertificateIn: own)
+      for own in [own] + own.flows.values {
+        try requireStorable(complete(own, with: registrationNeeds))
+        try requireUse(ofCertificateIn: own)
+      }
       return nil
     } catch { return error }
   }
@@ -130,35 +145,8 @@ extension StoredRegistration.Known {
   }
 }
 
-extension AccountStore {
-  /// Returns the registration to use at a provider: the application's own, otherwise the one of
-  /// `providers.configure`, otherwise the client ID metadata document, otherwise the automatic one;
-  /// `nil` without all. Throws `bindingMismatch` if the stored one was made for another server.
-  ///
-  /// - Parameter account: An account that was signed in to by the automatic registration stays with
-  ///   it, although there is a document now.
-  func registration(
-    _ own: ClientRegistration?, at provider: Provider, for account: Account.ID? = nil,
-    _ patience: Patience = .usual
-  ) throws(Problem) -> ClientRegistration? {
-    if let own, !own.isDocument { return own }
-    guard let known = try knownRegistration(at: provider, patience) else { return own }
-    if let own, known.isIssued {
-      let clients = try account.map { id throws(Problem) in
-        try credentials(id, nil, patience).map(\.registration.clientID)
-      }
-      let isAutomatic =
-        clients?.contains { sameBytes($0, known.clientID) } == true
-        && clients?.contains { sameBytes($0, own.clientID) } == false
-      guard isAutomatic else { return own }
-    }
-    guard provider.takes(known) else { throw .foreignRegistration(provider) }
-    return try registrations.get(provider.id, patience)?.registration
-  }
-}
-
 extension Problem {
-  fileprivate static func foreignRegistration(_ provider: Provider) -> Problem {
+  static func foreignRegistration(_ provider: Provider) -> Problem {
     Problem(
       .bindingMismatch,
       "The stored registration for \(provider.name) belongs to another server.",

@@ -10,25 +10,27 @@ extension Einlass {
     needs: (Provider) -> [Provider.RegistrationPart] = { $0.registrationNeeds }
   ) throws(Problem) {
     let provider = try catalog.provider(provider)
-    let known = try store.knownRegistration(at: provider)
+    let known = try store.knownRegistrations(at: provider)
     // A configured registration comes before a client ID metadata document.
-    let own = known?.isIssued == false && own?.isDocument == true ? nil : own
-    guard own != nil || known == nil && provider.dynamicRegistration == nil else { return }
+    let own = known.hasConfigured && own?.isDocument == true ? nil : own
+    guard own != nil || known.isEmpty && provider.dynamicRegistration == nil else { return }
     _ = try provider.complete(own, with: needs(provider), now: effects.now())
   }
 
   /// Stores the person's own registration at a provider, sealed, for every application without one
-  /// of its own; `nil` removes it. Returns the store's revision.
+  /// of its own; `nil` removes it. With a flow it is that of this flow alone. Returns the store's
+  /// revision.
   ///
   /// Credentials issued to a former registration stay, and are used again if it comes back. Throws
   /// `unknownProvider`, `invalidParameter`, and `authenticatorUnconfigured` for a registration
   /// without a part that the provider needs.
   public func configure(
-    _ provider: String, _ registration: ClientRegistration?
+    _ provider: String, _ registration: ClientRegistration?, for flow: FlowKind? = nil
   ) throws(Problem) -> Int64 {
     let provider = try catalog.provider(provider)
+    if let flow, !provider.flowKinds.contains(flow) { throw .noSuchFlow(provider) }
     guard let registration else {
-      return try store.registrations.set(provider.id, nil, .usual)
+      return try store.registrations.set(provider.id, flow, nil, .usual)
     }
     try registration.check()
     try provider.requireUse(ofCertificateIn: registration)
@@ -38,10 +40,27 @@ extension Einlass {
     try provider.requireStorable(
       provider.complete(registration, with: needs + proof, now: effects.now()))
     return try store.registrations.set(
-      provider.id,
+      provider.id, flow,
       StoredRegistration(
-        provider: provider.id, registration: registration, origins: provider.origins), .usual)
+        provider: provider.id, flow: flow, registration: registration, origins: provider.origins),
+      .usual)
   }
+}
+
+extension Problem {
+  fileprivate static func noSuchFlow(_ provider: Provider) -> Problem {
+    let kinds = provider.flowKinds.map(\.rawValue).joined(separator: ", ")
+    return .invalidParameter(
+      "/flowKind", "The parameter /flowKind must be a flow of \(provider.name): \(kinds).")
+  }
+}
+
+extension [StoredRegistration.Known] {
+  /// Whether a person has configured one of them.
+  var hasConfigured: Bool { contains { !$0.isIssued } }
+
+  /// The one for the flows without one of their own.
+  var general: StoredRegistration.Known? { first { $0.flow == nil } }
 }
 
 extension Provider {

@@ -7,6 +7,8 @@ public struct StoredRegistration: Sendable, Equatable {
   public struct Known: Sendable, Equatable {
     /// The provider's id.
     public var provider: String
+    /// The only flow that uses it; `nil` for every flow without one of its own.
+    public var flow: FlowKind?
     public var clientID: String
     public var hasSecret: Bool
     public var hasPrivateKey: Bool
@@ -17,10 +19,12 @@ public struct StoredRegistration: Sendable, Equatable {
     public var isIssued: Bool
 
     public init(
-      provider: String, clientID: String, hasSecret: Bool, hasPrivateKey: Bool = false,
-      hasCertificate: Bool = false, redirect: String?, origins: [String], isIssued: Bool
+      provider: String, flow: FlowKind? = nil, clientID: String, hasSecret: Bool,
+      hasPrivateKey: Bool = false, hasCertificate: Bool = false, redirect: String?,
+      origins: [String], isIssued: Bool
     ) {
       self.provider = provider
+      self.flow = flow
       self.clientID = clientID
       self.hasSecret = hasSecret
       self.hasPrivateKey = hasPrivateKey
@@ -33,6 +37,8 @@ public struct StoredRegistration: Sendable, Equatable {
 
   /// The provider's id.
   public var provider: String
+  /// The only flow that uses it; `nil` for every flow without one of its own.
+  public var flow: FlowKind?
   public var registration: ClientRegistration
   /// The only origins that may receive it, sorted.
   public var origins: [String]
@@ -42,10 +48,11 @@ public struct StoredRegistration: Sendable, Equatable {
   public var expiresAt: UnixTime?
 
   public init(
-    provider: String, registration: ClientRegistration, origins: [String], isIssued: Bool = false,
-    expiresAt: UnixTime? = nil
+    provider: String, flow: FlowKind? = nil, registration: ClientRegistration, origins: [String],
+    isIssued: Bool = false, expiresAt: UnixTime? = nil
   ) {
     self.provider = provider
+    self.flow = flow
     self.registration = registration
     self.origins = origins.sorted()
     self.isIssued = isIssued
@@ -59,7 +66,7 @@ public struct StoredRegistration: Sendable, Equatable {
   /// The registration without its secrets.
   public var known: Known {
     Known(
-      provider: provider, clientID: registration.clientID,
+      provider: provider, flow: flow, clientID: registration.clientID,
       hasSecret: registration.clientSecret != nil, hasPrivateKey: registration.privateKey != nil,
       hasCertificate: registration.certificate != nil, redirect: registration.redirect,
       origins: origins, isIssued: isIssued)
@@ -68,21 +75,23 @@ public struct StoredRegistration: Sendable, Equatable {
 
 /// The stored registrations, as a part of `AccountStore` with the same rules.
 public struct RegistrationStore: Sendable {
-  /// Returns a provider's registration, opened; `nil` if there is none.
-  public var get:
-    @Sendable (_ provider: String, AccountStore.Patience) throws(Problem) -> StoredRegistration?
-  /// Stores a registration in place of the provider's former one, or removes it. An issued one
-  /// never replaces a person's. Returns the store's revision.
-  public var set:
-    @Sendable (_ provider: String, StoredRegistration?, AccountStore.Patience) throws(Problem) ->
-      Int64
+  /// Reads a registration.
+  public typealias Get =
+    @Sendable (_ provider: String, FlowKind?, AccountStore.Patience) throws(Problem) ->
+    StoredRegistration?
+  /// Stores or removes a registration.
+  public typealias Set =
+    @Sendable (_ provider: String, FlowKind?, StoredRegistration?, AccountStore.Patience)
+    throws(Problem) -> Int64
 
-  public init(
-    get: @escaping @Sendable (String, AccountStore.Patience) throws(Problem) -> StoredRegistration?,
-    set:
-      @escaping @Sendable (String, StoredRegistration?, AccountStore.Patience) throws(Problem) ->
-      Int64
-  ) {
+  /// Returns the registration of a provider's flow, or the general one, opened; `nil` if there is
+  /// none.
+  public var get: Get
+  /// Stores a registration in place of the former one of the flow, or of the general one, or removes
+  /// that. An issued one never replaces a person's. Returns the store's revision.
+  public var set: Set
+
+  public init(get: @escaping Get, set: @escaping Set) {
     self.get = get
     self.set = set
   }
@@ -90,7 +99,7 @@ public struct RegistrationStore: Sendable {
   /// A store that throws this problem at every use.
   public init(failing problem: Problem) {
     self.init(
-      get: { _, _ throws(Problem) in throw problem },
-      set: { _, _, _ throws(Problem) in throw problem })
+      get: { _, _, _ throws(Problem) in throw problem },
+      set: { _, _, _, _ throws(Problem) in throw problem })
   }
 }

@@ -28,7 +28,8 @@ final class CredentialRun: Sendable {
     let described = try einlass.provider(of: account, patience)
     registration = try described.complete(
       store.registration(
-        request.registration(described.id), at: described, for: account.id, patience),
+        request.registration(described.id), at: described, for: account.id,
+        resource: request.resource, patience),
       with: described.registrationNeeds)
     provider = described.registered(as: registration)
     guard let grant, grant.allows(account.id) else {

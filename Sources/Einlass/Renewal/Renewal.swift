@@ -336,7 +336,10 @@ extension OAuth2Credential {
   fileprivate func keeping(_ former: StoredCredential?) -> OAuth2Credential {
     guard case .oauth2(let former)? = former?.credential else { return self }
     var token = self
-    token.refreshToken = refreshToken ?? former.refreshToken
+    if refreshToken == nil {
+      token.refreshToken = former.refreshToken
+      token.refreshExpiresAt = refreshExpiresAt ?? former.refreshExpiresAt
+    }
     if idToken == nil {
       token.idToken = former.idToken
       token.hasFormerIDToken = former.idToken != nil

@@ -39,6 +39,7 @@ struct AccountsShow: ServerCommand {
       ("scopes", account.scopes.isEmpty ? "not known" : account.scopes.joined(separator: ", ")),
       ("lacks", lacks.isEmpty ? nil : lacks.joined(separator: "; ")),
       ("resources", account.json["resources"]?.strings?.joined(separator: ", ")),
+      ("sign-in ends", account.json["refreshExpiresAt"]?.int64.map(timestamp)),
       ("added", account.json["addedAt"]?.int64.map(timestamp)),
       ("id", account.id),
     ]

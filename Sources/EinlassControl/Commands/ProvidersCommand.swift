@@ -67,6 +67,7 @@ struct ProvidersShow: ServerCommand {
       ("name", provider["name"]?.plain),
       ("service", provider["retired"]?.bool == true ? "has ended; see the notes" : nil),
       ("client id", provider["configured"]?.bool == true ? "there" : "missing"),
+      ("own client", (provider["registeredFlows"]?.plain).map { "of \($0)" }),
       ("problem", provider["problem"]?.explanation(repeating: server.repeated)),
       ("sign-in by", provider["flowKinds"]?.plain),
       ("can", ProvidersList.abilities(provider["can"])),

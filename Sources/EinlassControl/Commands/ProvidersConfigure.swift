@@ -20,11 +20,22 @@ struct ProvidersConfigure: ServerCommand {
         einlassctl providers configure example --client-id ID --private-key key.pem
         einlassctl providers configure example --client-id ID --private-key key.pem \
           --certificate certificate.pem
+        einlassctl providers configure google --flow deviceCode
         einlassctl providers configure github --remove
       """)
 
+  private static let flowKinds = ["reverseAuth", "systemToken"] + SignIn.flowKinds
+
   @Argument(help: "The provider.", completion: .providers)
   var provider: String?
+
+  @Option(
+    name: .customLong("flow"),
+    help: ArgumentHelp(
+      "The only kind of flow that uses the registration, where the provider wants another one for it (default: every flow without one of its own).",
+      valueName: "flow"),
+    completion: .list(Self.flowKinds))
+  var flowKind: String?
 
   @Option(help: "The client id; the secret is asked for, or read from --secret-fd.")
   var clientId: String?
@@ -71,12 +82,14 @@ struct ProvidersConfigure: ServerCommand {
   @OptionGroup var server: ServerOptions
 
   func validate() throws {
+    try require(flowKind, "--flow", Self.flowKinds)
     try requireReadable(secretFd, "--secret-fd")
   }
 
   func run(with console: Console) throws(Failure) {
     let provider = try console.provider(provider)
     var params: JSONObject = ["provider": .string(provider)]
+    params["flowKind"] = flowKind.map { .string($0) }
     if remove {
       params["remove"] = true
     } else {
@@ -84,12 +97,13 @@ struct ProvidersConfigure: ServerCommand {
     }
     let result = try console.call("providers.configure", params)
     let isReady = result["configured"]?.bool == true
+    let place = clean(provider) + (flowKind.map { " for \($0)" } ?? "")
     try console.report(
       .object(result),
       remove
-        ? ["Removed the registration at \(clean(provider))."]
+        ? ["Removed the registration at \(place)."]
         : [
-          "Stored your registration at \(clean(provider)).",
+          "Stored your registration at \(place).",
           params["redirect"].map { "Its redirect address: \(clean($0.plain))" },
           isReady
             ? NextStep("Sign in there:", "sign-in", provider).line(repeating: server.repeated)

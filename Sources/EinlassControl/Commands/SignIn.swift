@@ -25,7 +25,7 @@ struct SignIn: ServerCommand {
       --trusted-key accepts it.
       """)
 
-  private static let flowKinds = [
+  static let flowKinds = [
     "authorizationCode", "deviceCode", "oauth1", "clientCredentials", "jwtBearer", "tokenExchange",
     "passwordSession",
   ]

@@ -155,11 +155,11 @@ extension Server {
     }
     let isUsed = try? store.read { reader throws(Problem) in
       let accounts = try reader.accounts(of: id, after: .min, limit: 1)
-      let registration = try reader.registration(at: id)
-      return !accounts.isEmpty || registration?.isIssued == false
+      let registrations = try reader.registrations(at: id)
+      return !accounts.isEmpty || registrations.contains { !$0.isIssued }
     }
     guard isUsed == false else { return }
-    _ = try? store.registrations.set(id, nil, .usual)
+    _ = try? store.forgetRegistrations(at: id)
     try? added.withdraw(descriptor)
   }
 

@@ -59,10 +59,7 @@ func providersRemove(_ server: Server) -> Method {
         let id = params[.provider]
         var hadRegistration = false
         try server.added.remove(id) { id throws(Problem) in
-          hadRegistration = try server.store.read { reader throws(Problem) in
-            try reader.registration(at: id) != nil
-          }
-          _ = try server.store.registrations.set(id, nil, .usual)
+          hadRegistration = try server.store.forgetRegistrations(at: id)
         }
         server.audit.note(
           AuditEvent(
@@ -71,6 +68,15 @@ func providersRemove(_ server: Server) -> Method {
         return ["registration": .bool(hadRegistration)]
       } catch { throw RPCError(error) }
     })
+}
+
+extension AccountStore {
+  /// Removes the registrations at a provider. Returns whether there was one.
+  func forgetRegistrations(at provider: String) throws(Problem) -> Bool {
+    let known = try read { reader throws(Problem) in try reader.registrations(at: provider) }
+    for known in known { _ = try registrations.set(provider, known.flow, nil, .usual) }
+    return !known.isEmpty
+  }
 }
 
 private enum Params {

@@ -9,7 +9,7 @@ func providersConfigure(_ server: Server) -> Method {
       "providers.configure", .network,
       "Stores the person's own registration at a provider, sealed, for each application without one.",
       description: providersConfigureDescription,
-      params: fields(.provider, clientID, .removeRegistration) + Schema.registrationParts,
+      params: fields(.provider, flowKind, clientID, .removeRegistration) + Schema.registrationParts,
       rules: [idOrRemoval],
       result: .object([
         .required("configured", .boolean, "Whether a registration exists now, from any source."),
@@ -20,7 +20,7 @@ func providersConfigure(_ server: Server) -> Method {
       do throws(Problem) {
         let registration = ClientRegistration(.object(params))
         let id = params[.provider]
-        let revision = try server.einlass.configure(id, registration)
+        let revision = try server.einlass.configure(id, registration, for: params[flowKind])
         if registration == nil { server.added.forgetRefusal(of: id) }
         let frontEnd = server.session.frontEnd
         server.audit.note(
@@ -34,6 +34,10 @@ func providersConfigure(_ server: Server) -> Method {
       } catch { throw RPCError(error) }
     })
 }
+
+private let flowKind = TypedField.optional(
+  "flowKind", .oneOf(FlowKind.self, placeholder: .authorizationCode),
+  "The only flow that uses the registration; without it every flow without one of its own.")
 
 /// `ClientRegistration` reads it, together with the other parts of the registration.
 private let clientID = TypedField.optional(
@@ -56,6 +60,9 @@ private let idOrRemoval = Rule(
 
 private let providersConfigureDescription = """
   - `{provider, remove: true}` forgets it. [Registrations](README.md#registrations) has the rules.
+  - `flowKind` is for a provider with two kinds of client, such as one for devices. The requests about a token use
+    the registration of the flow that it came from, or the general one if that has the token's client id, and never that
+    of another flow. `remove: true` with it forgets that registration alone.
   - `dpop: true` binds tokens to a key although the descriptor does not. `idTokenAlgorithm` is the
     `id_token_signed_response_alg` of the registration; with `HS256` the client secret signs id_tokens.
   - An assertion (`private_key_jwt`, `client_secret_jwt`) names one audience: at the token endpoint its address, elsewhere

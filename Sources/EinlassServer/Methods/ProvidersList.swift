@@ -55,6 +55,7 @@ extension Server {
         return JSONValue(
           provider, isConfigured: provider.isConfigured(by: own, or: stored),
           problem: provider.problem(with: own, or: stored),
+          registeredFlows: provider.registeredFlows(by: own, or: stored),
           isAdded: !catalog.holdsItself(provider.id))
       })
   }

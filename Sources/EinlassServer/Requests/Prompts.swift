@@ -32,7 +32,7 @@ final class Prompts: Sendable {
 
   fileprivate struct Open: Sendable {
     var id: String
-    var prompt: Prompt
+    @Indirect var prompt: Prompt
     /// Whether an account may be the answer. This can include accounts that the prompt does not
     /// show.
     var isOffered: @Sendable (Account.ID) -> Bool

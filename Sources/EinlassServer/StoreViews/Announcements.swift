@@ -231,8 +231,8 @@ extension AccountStore {
       requireWritable: requireWritable,
       registrations: RegistrationStore(
         get: registrations.get,
-        set: { provider, registration, patience throws(Problem) in
-          let revision = try store.registrations.set(provider, registration, patience)
+        set: { provider, flow, registration, patience throws(Problem) in
+          let revision = try store.registrations.set(provider, flow, registration, patience)
           feed.look()
           return revision
         }),

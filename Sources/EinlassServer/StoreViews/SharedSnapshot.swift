@@ -93,9 +93,9 @@ extension AccountStore {
       requireWritable: requireWritable,
       registrations: RegistrationStore(
         get: registrations.get,
-        set: { provider, registration, patience throws(Problem) in
+        set: { provider, flow, registration, patience throws(Problem) in
           defer { shared.forget() }
-          return try store.registrations.set(provider, registration, patience)
+          return try store.registrations.set(provider, flow, registration, patience)
         }),
       protection: protection,
       maintenance: maintenance,

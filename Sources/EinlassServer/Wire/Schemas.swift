@@ -116,6 +116,9 @@ let components: [String: Schema] = [
       .required(
         "configured", .boolean, "Whether there is a registration, the caller's or a stored one."),
       .optional(
+        "registeredFlows", .array(Schema(FlowKind.self), max: nil),
+        "The kinds of flow with a registration of their own."),
+      .optional(
         "problem",
         .reference("Problem"),
         "The fault of the registration, or with the detail selfRegistration the provider's last refusal to register the application."
@@ -190,6 +193,10 @@ let components: [String: Schema] = [
       .optional(
         "refreshFailsSince", .unixTime,
         "The time of the first failed refresh since the credential was stored, but not of one for a resource."
+      ),
+      .optional(
+        "refreshExpiresAt", .unixTime,
+        "The end of its refresh token without a resource, where the provider names one: then a sign-in is needed."
       ),
       .required("signedIn", .boolean, "Whether a credential is stored."),
       .required("preferred", .boolean, "Whether this application prefers it."),

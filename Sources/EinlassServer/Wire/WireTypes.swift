@@ -26,6 +26,7 @@ extension JSONValue {
         "avatar": account.avatar.map(JSONValue.string),
         "health": .string(account.wireHealth),
         "refreshFailsSince": account.refreshFailsSince.map { JSONValue($0) },
+        "refreshExpiresAt": account.refreshExpiresAt.map { JSONValue($0) },
         "signedIn": .bool(account.isSignedIn),
         "preferred": .bool(account.preferredBy.contains { sameBytes($0, application) }),
         "scopes": account.scopes.isEmpty ? nil : JSONValue(account.scopes),
@@ -35,7 +36,10 @@ extension JSONValue {
   }
 
   /// Makes the provider of `providers.list`.
-  init(_ provider: Provider, isConfigured: Bool, problem: Problem?, isAdded: Bool) {
+  init(
+    _ provider: Provider, isConfigured: Bool, problem: Problem?, registeredFlows: [FlowKind],
+    isAdded: Bool
+  ) {
     var object: JSONObject = [
       "id": .string(provider.id), "name": .string(provider.name),
       "flowKinds": JSONValue(provider.flowKinds.map(\.rawValue)),
@@ -72,6 +76,9 @@ extension JSONValue {
       object["scopeContents"] = .object(
         JSONObject(
           provider.scopeContents.scopes.map { ($0.scope, JSONValue($0.contained)) }))
+    }
+    if !registeredFlows.isEmpty {
+      object["registeredFlows"] = JSONValue(registeredFlows.map(\.rawValue))
     }
     object["problem"] = problem.map(problemObject)
     if isAdded { object["added"] = true }

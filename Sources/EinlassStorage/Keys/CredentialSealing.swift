@@ -28,6 +28,7 @@ extension CredentialRow {
       secrets[.token] = credential.accessToken
       secrets[.refreshToken] = credential.refreshToken
       secrets[.idToken] = credential.idToken
+      refreshExpiresAt = credential.refreshExpiresAt
       hasFormerIDToken = credential.hasFormerIDToken
       secrets[.proofKey] = credential.proofKey
     case .session(let session):
@@ -79,6 +80,7 @@ extension CredentialRow {
         accessToken: token, tokenType: tokenType ?? "", scopes: scopes ?? [], expiresAt: expiresAt,
         refreshToken: secrets[.refreshToken], idToken: secrets[.idToken],
         proofKey: secrets[.proofKey])
+      credential.refreshExpiresAt = refreshExpiresAt
       credential.hasFormerIDToken = hasFormerIDToken
       return .oauth2(credential)
     case .session:

@@ -154,9 +154,11 @@ extension PostgresConnection {
     // Not by to_regnamespace, because a session may remember that there was no such schema.
     let found = try first(
       """
-      SELECT EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = n.oid AND relname = ?2)
+      SELECT EXISTS (SELECT 1 FROM pg_class AS c JOIN pg_attribute ON attrelid = c.oid
+        WHERE relnamespace = n.oid AND relname = ?2 AND attname = ?3)
       FROM pg_namespace AS n WHERE nspname = ?1
-      """, .text(schema), .text(PostgresSchema.newestTable)
+      """, .text(schema), .text(PostgresSchema.newestColumn.table),
+      .text(PostgresSchema.newestColumn.name)
     ) { row throws(Problem) in try row.integer(0) != 0 }
     // The right to make a schema is needed only without one.
     if found == nil { try run(script: "CREATE SCHEMA \"\(schema)\"") }

@@ -5,7 +5,7 @@ internal import EinlassCrypto
 /// more tables in place of the files beside an SQLite store.
 enum PostgresSchema {
   /// The number in `meta.schema`. A store with a higher one is of a newer program.
-  static let version: Int64 = 2
+  static let version: Int64 = 3
 
   /// The first einlass with this version, as a comment on `meta`; see `Migrations.needs`.
   private static let needs = "COMMENT ON TABLE meta IS '0.2.0'"
@@ -13,8 +13,8 @@ enum PostgresSchema {
   /// Selects the einlass that the tables need.
   static let neededBy = "SELECT obj_description('meta'::regclass)"
 
-  /// The table that the newest version has added. Without it `tables` is to be run.
-  static let newestTable = "service_refusal"
+  /// The column that the newest version has added. Without it `tables` is to be run.
+  static let newestColumn = (table: "registration", name: "flow")
 
   /// Makes the schema and its tables, or adds those of newer versions. For an operator who gives
   /// einlass no right to make them.
@@ -100,9 +100,10 @@ enum PostgresSchema {
       bound_trust text COLLATE "C",
       PRIMARY KEY (account, client_id, resource)
     );
+    ALTER TABLE credential ADD COLUMN IF NOT EXISTS refresh_expires_at bigint;
     CREATE INDEX IF NOT EXISTS credential_resource ON credential (account, resource) WHERE resource <> '';
     CREATE TABLE IF NOT EXISTS registration (
-      provider text COLLATE "C" NOT NULL PRIMARY KEY,
+      provider text COLLATE "C" NOT NULL,
       client_id text COLLATE "C" NOT NULL,
       redirect text COLLATE "C",
       authentication text COLLATE "C",
@@ -114,6 +115,8 @@ enum PostgresSchema {
       private_key bytea,
       properties text COLLATE "C"
     );
+    ALTER TABLE registration ADD COLUMN IF NOT EXISTS flow text COLLATE "C" NOT NULL DEFAULT '';
+    ALTER TABLE registration DROP CONSTRAINT IF EXISTS registration_pkey, ADD PRIMARY KEY (provider, flow);
     CREATE TABLE IF NOT EXISTS access_grant (
       application text COLLATE "C" NOT NULL,
       provider text COLLATE "C" NOT NULL,

@@ -96,7 +96,11 @@ extension AccountStore.Batch {
   /// Returns the registrations to store, given the registrations already stored.
   func registrations(besides known: [StoredRegistration.Known]) -> [StoredRegistration] {
     registrations.filter { new in
-      guard let former = known.first(where: { isSame($0.provider, new.provider) }) else {
+      guard
+        let former = known.first(where: {
+          isSame($0.provider, new.provider) && $0.flow == new.flow
+        })
+      else {
         return true
       }
       return replacesRegistrations && new.mayReplace(isIssued: former.isIssued)
@@ -117,6 +121,7 @@ extension Account {
     after.preferredBy = preferredBy
     after.resources = resources
     after.scopes = scopes
+    after.refreshExpiresAt = refreshExpiresAt
     after.serviceRefusals = serviceRefusals
     after.refusedResources = refusedResources
     return after

@@ -19,7 +19,9 @@ private enum AccountSelection {
       email_verified, reported,
       EXISTS (SELECT 1 FROM service_refusal WHERE service_refusal.account = account.id),
       EXISTS (SELECT 1 FROM credential WHERE credential.account = account.id AND refused <> 0),
-      \(scopes)
+      \(scopes),
+      (SELECT max(refresh_expires_at) FROM credential
+        WHERE credential.account = account.id AND resource = '')
     FROM account
     """
   }
@@ -203,6 +205,7 @@ extension Database {
     account.isEmailVerified = try row.integer(14) != 0
     account.reportedBy = try row.integer(15)
     account.scopes = try row.optionalText(18).map(TextList.items) ?? []
+    account.refreshExpiresAt = try row.optionalInteger(19)
     return account
   }
 }

@@ -43,9 +43,10 @@ struct CredentialRow {
   var scopes: [String]?
   var expiresAt: UnixTime?
   var cells: [SecretColumn: [UInt8]]
-  /// Not sealed, like the next two members: an edit of them only causes another request.
+  /// Not sealed, like the next three members: an edit of them only causes another request.
   var generation: Int64 = 0
   var isRefused = false
+  var refreshExpiresAt: UnixTime?
   /// Whether the id_token came with an earlier access token. The id_token itself proves its access
   /// token by the `at_hash` claim.
   var hasFormerIDToken = false
@@ -58,7 +59,7 @@ struct CredentialRow {
       "role", "kind", "bound_origins", "bound_client_id", "bound_flow_kind", "binding",
       "token_type", "scopes", "expires_at", "token", "token_secret", "refresh_token", "id_token",
       "client_secret", "proof_key", "generation", "refused", "id_token_former", "assertion_source",
-      "bound_trust",
+      "bound_trust", "refresh_expires_at",
     ])
 }
 
@@ -72,7 +73,8 @@ extension Database {
       """
       SELECT account, client_id, resource, role, kind, bound_origins, bound_client_id, bound_flow_kind,
         binding, token_type, scopes, expires_at, generation, refused, token, token_secret, refresh_token,
-        id_token, client_secret, proof_key, id_token_former, assertion_source, bound_trust
+        id_token, client_secret, proof_key, id_token_former, assertion_source, bound_trust,
+        refresh_expires_at
       FROM credential WHERE account = ?1 AND (client_id = ?2 AND resource = ?3 OR ?2 IS NULL)
       ORDER BY client_id, resource
       """, .text(account.rawValue), .optional(place?.clientID), .optional(place?.resource)
@@ -88,7 +90,8 @@ extension Database {
         boundTrust: try row.optionalText(22), binding: try row.blob(8),
         tokenType: try row.optionalText(9), scopes: try row.optionalText(10).map(TextList.items),
         expiresAt: try row.optionalInteger(11), cells: cells, generation: try row.integer(12),
-        isRefused: try row.integer(13) != 0, hasFormerIDToken: try row.integer(20) != 0,
+        isRefused: try row.integer(13) != 0, refreshExpiresAt: try row.optionalInteger(23),
+        hasFormerIDToken: try row.integer(20) != 0,
         assertionSource: try row.optionalText(21))
     }
   }
@@ -109,7 +112,7 @@ extension Database {
         .optional(row.cells[.clientSecret]), .optional(row.cells[.proofKey]),
         .integer(row.generation), .integer(row.isRefused ? 1 : 0),
         .integer(row.hasFormerIDToken ? 1 : 0), .optional(row.assertionSource),
-        .optional(row.boundTrust),
+        .optional(row.boundTrust), .optional(row.refreshExpiresAt),
       ])
   }
 

@@ -45,8 +45,8 @@ extension OpenStore: StoreReader {
     try connection.grants(after: place, limit: limit)
   }
 
-  func registration(at provider: String) throws(Problem) -> StoredRegistration.Known? {
-    try connection.registrationRows(at: provider).first?.known
+  func registrations(at provider: String) throws(Problem) -> [StoredRegistration.Known] {
+    try connection.registrationRows(at: provider).map(\.known)
   }
 
   var registrations: [StoredRegistration.Known] {

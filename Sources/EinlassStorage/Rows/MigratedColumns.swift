@@ -11,11 +11,11 @@ extension Migrations {
       "account", "client_id", "resource", "role", "kind", "bound_origins", "bound_client_id",
       "bound_flow_kind", "binding", "token_type", "scopes", "expires_at", "token", "token_secret",
       "refresh_token", "id_token", "client_secret", "proof_key", "generation", "refused",
-      "id_token_former", "assertion_source", "bound_trust",
+      "id_token_former", "assertion_source", "bound_trust", "refresh_expires_at",
     ],
     "registration": [
-      "provider", "client_id", "redirect", "authentication", "key_id", "bound_origins", "issued",
-      "expires_at", "client_secret", "private_key", "properties",
+      "provider", "flow", "client_id", "redirect", "authentication", "key_id", "bound_origins",
+      "issued", "expires_at", "client_secret", "private_key", "properties",
     ],
     "access_grant": [
       "application", "provider", "state", "permissions", "audience", "changed_at", "includes",

@@ -42,7 +42,7 @@ struct Migrations: Sendable {
   /// The steps of this version. A start compares the hash of the statements of a new store, because
   /// asking SQLite for all columns was a tenth of it; a store with another hash is asked for them.
   static let released = Migrations(
-    steps: releasedSteps, columns: releasedColumns, fingerprint: 0x4D8A_CA29_CCB0_3757,
+    steps: releasedSteps, columns: releasedColumns, fingerprint: 0xD7B3_E28D_F186_00F4,
     needs: "0.2.0")
 
   private static let releasedSteps: [[String]] = [
@@ -163,6 +163,7 @@ struct Migrations: Sendable {
     serviceRefusals,
     // See `Migrations.needs`.
     ["ALTER TABLE meta ADD COLUMN needs TEXT NOT NULL DEFAULT ''"],
+    flowRegistrations,
   ]
 
   /// Adds the resource (RFC 8707; '' for none) to the primary key of `credential`, and a proof key
@@ -366,5 +367,34 @@ struct Migrations: Sendable {
     ) STRICT
     """,
     "CREATE INDEX credential_refused ON credential (account) WHERE refused <> 0",
+  ]
+
+  /// Adds the flow (empty for every flow without one of its own) to the primary key of
+  /// `registration`, and the end of a refresh token.
+  private static let flowRegistrations = [
+    """
+    CREATE TABLE new_registration (
+      provider TEXT NOT NULL,
+      flow TEXT NOT NULL,
+      client_id TEXT NOT NULL,
+      redirect TEXT,
+      authentication TEXT,
+      key_id TEXT,
+      bound_origins TEXT NOT NULL,
+      issued INTEGER NOT NULL,
+      expires_at INTEGER,
+      client_secret BLOB,
+      private_key BLOB,
+      properties TEXT,
+      PRIMARY KEY (provider, flow)
+    ) STRICT
+    """,
+    """
+    INSERT INTO new_registration SELECT provider, '', client_id, redirect, authentication, key_id,
+      bound_origins, issued, expires_at, client_secret, private_key, properties FROM registration
+    """,
+    "DROP TABLE registration",
+    "ALTER TABLE new_registration RENAME TO registration",
+    "ALTER TABLE credential ADD COLUMN refresh_expires_at INTEGER",
   ]
 }

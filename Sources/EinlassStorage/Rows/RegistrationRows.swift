@@ -10,6 +10,8 @@ enum RegistrationColumn: String, CaseIterable {
 /// A row of `registration` as stored: clear columns and sealed cells.
 struct RegistrationRow {
   var provider: String
+  /// `nil` in a row for every flow without one of its own, with an empty column.
+  var flow: FlowKind?
   var clientID: String
   var redirect: String?
   var authentication: String?
@@ -22,7 +24,7 @@ struct RegistrationRow {
   var cells: [RegistrationColumn: [UInt8]]
 
   fileprivate static let upsert = SQLiteConnection.upsert(
-    "registration", key: ["provider"],
+    "registration", key: ["provider", "flow"],
     [
       "client_id", "redirect", "authentication", "key_id", "bound_origins", "issued", "expires_at",
       "client_secret", "private_key", "properties",
@@ -32,7 +34,7 @@ struct RegistrationRow {
     var shown = ClientRegistration(clientID: clientID)
     shown.propertiesText = properties
     return StoredRegistration.Known(
-      provider: provider, clientID: clientID, hasSecret: cells[.clientSecret] != nil,
+      provider: provider, flow: flow, clientID: clientID, hasSecret: cells[.clientSecret] != nil,
       hasPrivateKey: cells[.privateKey] != nil, hasCertificate: shown.certificate != nil,
       redirect: redirect, origins: boundOrigins,
       isIssued: isIssued)
@@ -43,7 +45,8 @@ extension RegistrationRow {
   init(_ stored: StoredRegistration, key: StoreKey) {
     let registration = stored.registration
     self.init(
-      provider: stored.provider, clientID: registration.clientID, redirect: registration.redirect,
+      provider: stored.provider, flow: stored.flow, clientID: registration.clientID,
+      redirect: registration.redirect,
       authentication: registration.authentication, keyID: registration.keyID,
       properties: registration.propertiesText, boundOrigins: stored.origins,
       isIssued: stored.isIssued, expiresAt: stored.expiresAt,
@@ -75,13 +78,15 @@ extension RegistrationRow {
       privateKey: secrets[.privateKey], authentication: authentication, keyID: keyID)
     registration.propertiesText = properties
     return StoredRegistration(
-      provider: provider, registration: registration,
+      provider: provider, flow: flow, registration: registration,
       origins: boundOrigins, isIssued: isIssued, expiresAt: expiresAt)
   }
 
   private func cell(_ column: RegistrationColumn, _ rowHash: [UInt8]) -> SealedCell {
     SealedCell(
-      table: "registration", column: column.rawValue, account: provider,
+      table: "registration", column: column.rawValue,
+      // An id of a provider has no space.
+      account: provider + (flow.map { " \($0.rawValue)" } ?? ""),
       binding: Digest.sha256(Canonical.texts(boundOrigins)), row: rowHash)
   }
 
@@ -100,21 +105,26 @@ extension RegistrationRow {
 }
 
 extension Database {
-  /// Returns all registrations, ordered by provider, or the one of this provider.
+  /// Returns all registrations, ordered by provider, or those of this provider.
   func registrationRows(at provider: String? = nil) throws(Problem) -> [RegistrationRow] {
     try all(
       """
       SELECT provider, client_id, redirect, authentication, key_id, bound_origins, issued, expires_at,
-        client_secret, private_key, properties
-      FROM registration \(provider == nil ? "" : "WHERE provider = ?1") ORDER BY provider
+        client_secret, private_key, properties, flow
+      FROM registration \(provider == nil ? "" : "WHERE provider = ?1") ORDER BY provider, flow
       """, values: provider.map { [.text($0)] } ?? []
     ) { row throws(Problem) in
       var cells: [RegistrationColumn: [UInt8]] = [:]
       for (index, column) in RegistrationColumn.allCases.enumerated() {
         cells[column] = try row.optionalBlob(Int32(8 + index))
       }
+      let flow = try row.text(11)
+      guard flow.isEmpty || FlowKind(rawValue: flow) != nil else {
+        throw Problem.damaged(path, "a registration is for an unknown flow")
+      }
       return RegistrationRow(
-        provider: try row.text(0), clientID: try row.text(1), redirect: try row.optionalText(2),
+        provider: try row.text(0), flow: FlowKind(rawValue: flow), clientID: try row.text(1),
+        redirect: try row.optionalText(2),
         authentication: try row.optionalText(3), keyID: try row.optionalText(4),
         properties: try row.optionalText(10), boundOrigins: TextList.items(try row.text(5)),
         isIssued: try row.integer(6) != 0,
@@ -122,11 +132,12 @@ extension Database {
     }
   }
 
-  /// Adds the row or replaces the one for the same provider.
+  /// Adds the row or replaces the one for the same provider and flow.
   func put(_ row: RegistrationRow) throws(Problem) {
     try run(
       RegistrationRow.upsert,
-      .text(row.provider), .text(row.clientID), .optional(row.redirect),
+      .text(row.provider), .text(row.flow?.rawValue ?? ""), .text(row.clientID),
+      .optional(row.redirect),
       .optional(row.authentication), .optional(row.keyID), .text(TextList.text(row.boundOrigins)),
       .integer(row.isIssued ? 1 : 0), .optional(row.expiresAt),
       .optional(row.cells[.clientSecret]), .optional(row.cells[.privateKey]),
@@ -134,8 +145,10 @@ extension Database {
   }
 
   /// Returns `false` if there was no registration.
-  func deleteRegistration(at provider: String) throws(Problem) -> Bool {
-    try run("DELETE FROM registration WHERE provider = ?1", .text(provider))
+  func deleteRegistration(at provider: String, of flow: FlowKind?) throws(Problem) -> Bool {
+    try run(
+      "DELETE FROM registration WHERE provider = ?1 AND flow = ?2", .text(provider),
+      .text(flow?.rawValue ?? ""))
     return changes > 0
   }
 }
@@ -144,19 +157,19 @@ extension RegistrationStore {
   /// Registrations of a store in a database.
   static func ofDatabase(_ shared: any SharedStore) -> RegistrationStore {
     RegistrationStore(
-      get: { provider, patience throws(Problem) in
+      get: { provider, flow, patience throws(Problem) in
         try shared.read(patience, withKey: true) { store throws(Problem) -> StoredRegistration? in
-          let row = try store.connection.registrationRows(at: provider).first
-          guard let row else { return nil }
+          let rows = try store.connection.registrationRows(at: provider)
+          guard let row = rows.first(where: { $0.flow == flow }) else { return nil }
           // A row without sealed cells needs no key.
           let key = row.cells.isEmpty ? nil : try store.storeKey()
           return try row.open(key: key, path: store.connection.path)
         } ?? nil
       },
-      set: { provider, registration, patience throws(Problem) in
+      set: { provider, flow, registration, patience throws(Problem) in
         guard let registration else {
           return try shared.change(patience) { store throws(Problem) in
-            guard try store.connection.deleteRegistration(at: provider) else {
+            guard try store.connection.deleteRegistration(at: provider, of: flow) else {
               return try store.connection.meta().revision
             }
             try store.connection.note(.registration(provider: provider))
@@ -164,7 +177,9 @@ extension RegistrationStore {
           } ?? 0
         }
         return try shared.write(patience, withKey: true) { store throws(Problem) in
-          let former = try store.connection.registrationRows(at: provider).first
+          let former = try store.connection.registrationRows(at: provider).first {
+            $0.flow == flow
+          }
           guard registration.mayReplace(isIssued: former?.isIssued) else {
             return try store.connection.meta().revision
           }
@@ -175,7 +190,8 @@ extension RegistrationStore {
 }
 
 extension OpenStore {
-  /// Adds the registration or replaces the one for the same provider. Returns the new revision.
+  /// Adds the registration or replaces the one for the same provider and flow. Returns the new
+  /// revision.
   func put(_ registration: StoredRegistration) throws(Problem) -> Int64 {
     let row = RegistrationRow(registration, key: try storeKey())
     let revision = try connection.nextRevision(sealing: row.cells.count)

@@ -21,7 +21,7 @@ public enum MemoryAccountStore {
           let accounts = try batch.accounts.added { new throws(Problem) in try memory.add(new) }
           let registrations = batch.registrations(besides: memory.snapshot.registrations)
           for registration in registrations {
-            _ = memory.set(registration, at: registration.provider)
+            _ = memory.set(registration, at: registration.provider, of: registration.flow)
           }
           return .init(accounts: accounts, registrations: registrations.map(\.provider))
         }
@@ -56,9 +56,11 @@ public enum MemoryAccountStore {
       },
       requireWritable: {},
       registrations: RegistrationStore(
-        get: { provider, _ throws(Problem) in memory.withLock { $0.registration(at: provider) } },
-        set: { provider, registration, _ throws(Problem) in
-          memory.withLock { $0.setUnlessOwn(registration, at: provider) }
+        get: { provider, flow, _ throws(Problem) in
+          memory.withLock { $0.registration(at: provider, of: flow) }
+        },
+        set: { provider, flow, registration, _ throws(Problem) in
+          memory.withLock { $0.setUnlessOwn(registration, at: provider, of: flow) }
         }),
       protection: { _ throws(Problem) in "memory" },
       maintenance: .ofMemory(
@@ -255,6 +257,7 @@ private struct Memory {
     snapshot.accounts[index].isSignedIn = false
     snapshot.accounts[index].resources = []
     snapshot.accounts[index].scopes = []
+    snapshot.accounts[index].refreshExpiresAt = nil
     snapshot.accounts[index].serviceRefusals = []
     snapshot.accounts[index].refusedResources = []
     credentials[before.position] = nil
@@ -277,20 +280,26 @@ private struct Memory {
     return nextRevision()
   }
 
-  func registration(at provider: String) -> StoredRegistration? {
-    registrations.first { isSame($0.provider, provider) }
+  func registration(at provider: String, of flow: FlowKind?) -> StoredRegistration? {
+    registrations.first { isSame($0.provider, provider) && $0.flow == flow }
   }
 
   /// Stores the registration, unless it would replace one that a person configured.
-  mutating func setUnlessOwn(_ registration: StoredRegistration?, at provider: String) -> Int64 {
-    let former = self.registration(at: provider)?.isIssued
+  mutating func setUnlessOwn(
+    _ registration: StoredRegistration?, at provider: String, of flow: FlowKind?
+  ) -> Int64 {
+    let former = self.registration(at: provider, of: flow)?.isIssued
     let mayBe = registration?.mayReplace(isIssued: former) ?? true
-    return mayBe ? set(registration, at: provider) : snapshot.revision
+    return mayBe ? set(registration, at: provider, of: flow) : snapshot.revision
   }
 
-  mutating func set(_ registration: StoredRegistration?, at provider: String) -> Int64 {
-    guard registration != self.registration(at: provider) else { return snapshot.revision }
-    registrations.removeAll { isSame($0.provider, provider) }
+  mutating func set(
+    _ registration: StoredRegistration?, at provider: String, of flow: FlowKind?
+  ) -> Int64 {
+    guard registration != self.registration(at: provider, of: flow) else {
+      return snapshot.revision
+    }
+    registrations.removeAll { isSame($0.provider, provider) && $0.flow == flow }
     if let registration { registrations.append(registration) }
     snapshot.registrations = registrations.map(\.known)
     note(.registration(provider: provider))
@@ -345,6 +354,10 @@ private struct Memory {
       } else {
         []
       }
+    snapshot.accounts[index].refreshExpiresAt = all.compactMap { stored in
+      guard stored.resource == nil, case .oauth2(let token) = stored.credential else { return nil }
+      return token.refreshExpiresAt
+    }.max()
     let refused = all.filter { stored in
       guard case .oauth2(let token) = stored.credential else { return stored.isRefused }
       return stored.isRefused && token.refreshToken == nil

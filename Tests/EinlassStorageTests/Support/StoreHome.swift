@@ -67,6 +67,18 @@ extension StoreHome {
   /// Removes the einlass that the store needs.
   static let withoutNeeds = "ALTER TABLE meta DROP COLUMN needs"
 
+  /// Turns a store of the newest schema into one of the schema before.
+  static let withoutFlowRegistrations = """
+    CREATE TABLE older (provider TEXT NOT NULL PRIMARY KEY, client_id TEXT NOT NULL, redirect TEXT,
+      authentication TEXT, key_id TEXT, bound_origins TEXT NOT NULL, issued INTEGER NOT NULL,
+      expires_at INTEGER, client_secret BLOB, private_key BLOB, properties TEXT) STRICT;
+    INSERT INTO older SELECT provider, client_id, redirect, authentication, key_id, bound_origins,
+      issued, expires_at, client_secret, private_key, properties FROM registration;
+    DROP TABLE registration; ALTER TABLE older RENAME TO registration;
+    ALTER TABLE credential DROP COLUMN refresh_expires_at;
+    PRAGMA user_version = \(Migrations.released.schema - 1)
+    """
+
   /// Turns a store of the newest schema into one of schema 2.
   static let backToSchema2 = """
     \(withoutNeeds); \(withoutServiceRefusals);

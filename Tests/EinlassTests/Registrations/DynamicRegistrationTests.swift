@@ -133,13 +133,13 @@ import Testing
         "https://as.example/register", "https://as.example/token",
       ])
     let kept = try #require(
-      try script.store.accountStore.registrations.get("as.example", .usual))
+      try script.store.accountStore.registrations.get("as.example", nil, .usual))
     #expect(kept.isIssued && kept.origins == ["https://as.example"])
     #expect(kept.registration.redirect == "http://127.0.0.1:8400/callback")
     let next = Script(
       [Self.known, .json(Self.token)], answers: [.accept()],
       brought: [Self.query(registering: true)])
-    _ = try next.store.accountStore.registrations.set("as.example", kept, .usual)
+    _ = try next.store.accountStore.registrations.set("as.example", nil, kept, .usual)
     _ = try await Self.signIn(next)
     // The first request checks that the server still knows the client. The second one has the code.
     #expect(
@@ -153,7 +153,7 @@ import Testing
       let again = Script(
         [isOver ? .json(Self.answer) : Self.known, .json(Self.token)], answers: [.accept()],
         brought: [Self.query(registering: true)])
-      _ = try again.store.accountStore.registrations.set("as.example", ending, .usual)
+      _ = try again.store.accountStore.registrations.set("as.example", nil, ending, .usual)
       _ = try await Self.signIn(again)
       #expect(again.unusedReplyCount == 0)
     }
@@ -214,13 +214,13 @@ import Testing
       origins: ["https://as.example"])
     let script = Script(
       [.json(Self.token)], answers: [.accept()], brought: [Self.query(registering: false)])
-    _ = try script.store.accountStore.registrations.set("as.example", own, .usual)
+    _ = try script.store.accountStore.registrations.set("as.example", nil, own, .usual)
     let account = try await Self.signIn(script)
     #expect(script.store.credentials(of: account.id)[0].registration.clientID == "own")
     var foreign = own
     foreign.origins = ["https://other.example"]
     let refused = Script()
-    _ = try refused.store.accountStore.registrations.set("as.example", foreign, .usual)
+    _ = try refused.store.accountStore.registrations.set("as.example", nil, foreign, .usual)
     let problem = await #expect(throws: Problem.self) { try await Self.signIn(refused) }
     #expect(problem?.reason == .bindingMismatch && problem?.hint?.method == "providers.configure")
     #expect(refused.requests.isEmpty)
@@ -244,7 +244,7 @@ import Testing
     let problem = await #expect(throws: Problem.self) { try await Self.signIn(script) }
     #expect(problem?.reason == reason && problem?.isRetryable == isRetryable)
     if reason == .providerFailure { #expect(problem?.hint?.method == "providers.configure") }
-    #expect(try script.store.accountStore.registrations.get("as.example", .usual) == nil)
+    #expect(try script.store.accountStore.registrations.get("as.example", nil, .usual) == nil)
   }
 
   @Test func `A request for a credential does not register, and its hint is accounts.signIn`()
@@ -278,14 +278,14 @@ import Testing
       brought: [Self.query(registering: false)])
     let stored = Self.stored(isIssued: isIssued)
     let registrations = script.store.accountStore.registrations
-    _ = try registrations.set("as.example", stored, .usual)
+    _ = try registrations.set("as.example", nil, stored, .usual)
     let account = try await Self.engine(script).signIn(
       SignInRequest(application: "editor", registration: Self.document, provider: "as.example"),
       asking: script.asker([.openURL])
     ).account
     let used = script.store.credentials(of: account.id)[0].registration.clientID
     #expect(used == (isIssued ? Self.document.clientID : "stored"))
-    #expect(try registrations.get("as.example", .usual) == stored)
+    #expect(try registrations.get("as.example", nil, .usual) == stored)
   }
 
   @Test(arguments: [["stored"], ["stored", document.clientID], [document.clientID], []])
@@ -306,7 +306,7 @@ import Testing
           }
         ]))
     let store = script.store.accountStore
-    _ = try store.registrations.set("as.example", Self.stored(isIssued: true), .usual)
+    _ = try store.registrations.set("as.example", nil, Self.stored(isIssued: true), .usual)
     let provider = try await Self.engine(script).catalog.provider("as.example")
     let found = try store.registration(Self.document, at: provider, for: account.id)
     #expect(found?.clientID == (clients == ["stored"] ? "stored" : Self.document.clientID))
@@ -335,7 +335,7 @@ import Testing
       provider: "as.example",
       registration: ClientRegistration(clientID: "x", clientSecret: Secret("y")),
       origins: ["https://as.example"])
-    _ = try script.store.accountStore.registrations.set("as.example", own, .usual)
+    _ = try script.store.accountStore.registrations.set("as.example", nil, own, .usual)
     #expect(throws: Never.self) {
       try engine.requireRegistration(document, at: "as.example", needs: needs)
     }

@@ -36,7 +36,7 @@ import Testing
         "code=CODE&state=\(Base64URL.encode([UInt8](repeating: $0, count: 32)))"
       })
     _ = try script.store.accountStore.registrations.set(
-      "as.example", stored("old", isIssued: isIssued), .usual)
+      "as.example", nil, stored("old", isIssued: isIssued), .usual)
     return script
   }
 
@@ -48,7 +48,8 @@ import Testing
   }
 
   private static func kept(_ script: Script) throws -> String? {
-    try script.store.accountStore.registrations.get("as.example", .usual)?.registration.clientID
+    try script.store.accountStore.registrations.get("as.example", nil, .usual)?.registration
+      .clientID
   }
 
   private static func sent(_ script: Script) -> [String] {

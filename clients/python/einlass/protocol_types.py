@@ -40,6 +40,7 @@ class Account(AccountAlways, total=False):
     email: str
     avatar: str
     refreshFailsSince: int
+    refreshExpiresAt: int
     scopes: List[str]
     resources: List[str]
     refusals: List[AccountRefusals]
@@ -602,6 +603,10 @@ class Provider(ProviderAlways, total=False):
     aliases: List[str]
     homepage: str
     server: str
+    registeredFlows: List[
+        Literal["reverseAuth", "systemToken", "authorizationCode", "deviceCode", "oauth1", "clientCredentials",
+        "jwtBearer", "tokenExchange", "passwordSession"]
+    ]
     problem: Problem
     added: bool
     hosts: List[ProviderHosts]
@@ -838,6 +843,10 @@ class ProvidersConfigureParamsAlways(TypedDict):
 
 class ProvidersConfigureParams(ProvidersConfigureParamsAlways, total=False):
     """Stores the person's own registration at a provider, sealed, for each application without one."""
+    flowKind: Literal[
+        "reverseAuth", "systemToken", "authorizationCode", "deviceCode", "oauth1", "clientCredentials", "jwtBearer",
+        "tokenExchange", "passwordSession"
+    ]
     clientId: str
     remove: bool
     clientSecret: str

@@ -47,6 +47,8 @@ export interface Account {
   health: "ok" | "reloginNeeded" | "banned" | "locked" | "refreshRefused";
   /** The time of the first failed refresh since the credential was stored, but not of one for a resource. */
   refreshFailsSince?: number;
+  /** The end of its refresh token without a resource, where the provider names one: then a sign-in is needed. */
+  refreshExpiresAt?: number;
   /** Whether a credential is stored. */
   signedIn: boolean;
   /** Whether this application prefers it. */
@@ -1010,6 +1012,17 @@ export interface Provider {
     | "passwordSession")[];
   /** Whether there is a registration, the caller's or a stored one. */
   configured: boolean;
+  /** The kinds of flow with a registration of their own. */
+  registeredFlows?:
+    | ("reverseAuth"
+    | "systemToken"
+    | "authorizationCode"
+    | "deviceCode"
+    | "oauth1"
+    | "clientCredentials"
+    | "jwtBearer"
+    | "tokenExchange"
+    | "passwordSession")[];
   /**
    * The fault of the registration, or with the detail selfRegistration the provider's last refusal to register
    * the application.
@@ -1349,6 +1362,17 @@ export interface ProvidersRemoveResult {
 export interface ProvidersConfigureParams {
   /** A provider's id, from providers.list. */
   provider: string;
+  /** The only flow that uses the registration; without it every flow without one of its own. */
+  flowKind?:
+    | "reverseAuth"
+    | "systemToken"
+    | "authorizationCode"
+    | "deviceCode"
+    | "oauth1"
+    | "clientCredentials"
+    | "jwtBearer"
+    | "tokenExchange"
+    | "passwordSession";
   /** Consumer key, application id. */
   clientId?: string;
   /** true forgets the registration; no part of a registration is allowed then. */
