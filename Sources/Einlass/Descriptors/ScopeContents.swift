@@ -31,6 +31,12 @@ public struct ScopeContents: Sendable, Equatable {
     }
   }
 
+  /// Returns the narrowest scope that contains this one; `nil` if none does.
+  func widened(_ scope: String) -> String? {
+    scopes.filter { entry in entry.contained.contains { sameBytes($0, scope) } }
+      .min { $0.contained.count < $1.contained.count }?.scope
+  }
+
   /// Returns those of the wanted scopes that a token with the held ones lacks.
   func lacking(_ wanted: [String], in held: [String]) -> [String] {
     let wider = scopes.filter { entry in held.contains { sameBytes($0, entry.scope) } }

@@ -40,7 +40,7 @@ struct InteractiveFlow {
   func scopes(_ endpoint: TokenEndpoint) -> [String] {
     let usual =
       request.resource == nil
-      ? endpoint.scopes
+      ? provider.scopes(endpoint.scopes, within: registration.scopes) ?? endpoint.scopes
       : endpoint.scopes.filter { ["openid", "offline_access"].contains($0) }
     if let scopes = request.scopes {
       let names = provider.scopeNames

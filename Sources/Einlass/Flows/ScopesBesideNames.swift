@@ -13,8 +13,25 @@ extension SignIn {
 extension Provider {
   /// Returns every scope that a sign-in may ask for.
   func scopes(of request: SignInRequest) -> [String] {
-    let usual = flows.lazy.compactMap(\.tokens).first?.scopes ?? []
-    return (scopeNames.replaced(in: request.scopes ?? request.resourceScopes) + usual)
+    (scopeNames.replaced(in: request.scopes ?? request.resourceScopes) + registeredScopes)
       .withoutRepetitions
   }
+
+  /// Returns the scopes with each usual one replaced by the narrowest that contains it, because an
+  /// older version of a server lacks it.
+  func widened(_ scopes: [String]) -> [String] {
+    let usual = registeredScopes
+    return scopes.map { usual.contains($0) ? scopeContents.widened($0) ?? $0 : $0 }
+      .withoutRepetitions
+  }
+
+  /// Returns the scopes as an application with these registered ones may ask for them; `nil` if it
+  /// lacks one.
+  func scopes(_ scopes: [String], within registered: [String]?) -> [String]? {
+    guard let registered else { return scopes }
+    return [scopes, widened(scopes)].first { Set($0).isSubset(of: registered) }
+  }
+
+  /// The usual scopes of the flow by which the application registers itself.
+  private var registeredScopes: [String] { flows.lazy.compactMap(\.tokens).first?.scopes ?? [] }
 }

@@ -73,8 +73,9 @@ struct AutomaticRegistration {
       }
     }
     // A server of an older version lacks some scopes.
-    if [400, 422].contains(response.status), wanted.count < registered.count {
-      registered = wanted
+    for scopes in [provider.widened(registered), wanted, provider.widened(wanted)]
+    where [400, 422].contains(response.status) && scopes != registered {
+      registered = scopes
       response = try await self.response(to: offer, redirect, grantTypes, registered)
     }
     let json = try? response.json()
@@ -180,7 +181,8 @@ struct AutomaticRegistration {
     let isForgotten =
       forgotten.map { sameBytes($0.clientID, stored.registration.clientID) } ?? false
     let hasScopes =
-      !offer.namesScopes || Set(scopes).isSubset(of: stored.registration.scopes ?? scopes)
+      !offer.namesScopes
+      || provider.scopes(scopes, within: stored.registration.scopes) != nil
     guard provider.takes(stored.known), !isOver, !isForgotten, hasScopes else { return nil }
     return Found(
       registration: stored.registration, isIssued: true, mayBeForgotten: true)

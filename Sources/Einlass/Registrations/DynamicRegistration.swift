@@ -12,7 +12,8 @@ internal import EinlassJSON
 ///
 /// `form` is for a provider with a request of its own in place of the standard's JSON. `scopes` are
 /// those to register beside the requested ones, because a registration has no others later. If the
-/// provider refuses them, only the requested ones are registered.
+/// provider refuses them, only the requested ones are registered. A usual scope that the provider
+/// refuses too is replaced by the narrowest one that contains it, by `scopeContents`.
 struct DynamicRegistration: Sendable, Equatable {
   /// The longest answer that is read, in bytes.
   static let limitBytes = 64 << 10

@@ -150,9 +150,9 @@ extension Server {
   /// Removes a provider that was added for a failed sign-in. It stays without a registration, because
   /// that is entered for it.
   fileprivate func withdraw(_ descriptor: JSONValue, after problem: Problem) {
-    guard problem.reason != .authenticatorUnconfigured, let id = descriptor["id"]?.string else {
-      return
-    }
+    guard problem.reason != .authenticatorUnconfigured,
+      problem.detail != Problem.selfRegistration, let id = descriptor["id"]?.string
+    else { return }
     let isUsed = try? store.read { reader throws(Problem) in
       let accounts = try reader.accounts(of: id, after: .min, limit: 1)
       let registrations = try reader.registrations(at: id)
@@ -265,7 +265,7 @@ private let accountsSignInDescription = """
     address, also with the path of a folder, or the part in braces of `server`. einlass adds it as a provider of its own, or
     takes the one that it has added for that server, and signs in there: `provider` of the result. Every address moves there,
     and no registration of the usual server is used. The new provider is removed if the sign-in fails, unless the registration
-    is missing: `providers.configure` of the next step enters it. A server of another provider is refused (`path`
+    is missing or refused: `providers.configure` of the next step enters it. A server of another provider is refused (`path`
     `/server/host`, with that provider).
   - **`passwordSession`** logs in at a server of the person's own, and needs no registration. `server.host`
     names it; a sign-in with `account` uses the account's server. `enterPassword` asks for the user name and the password,
