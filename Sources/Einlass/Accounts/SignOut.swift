@@ -177,7 +177,7 @@ struct SignOut {
           || [401, 403].contains(error.problem.serverError?.status)
         let isUnproven = isRefused && own?.clientSecret == nil && needsSecret(way, at: provider)
         revocation.leave(
-          what, isUnproven ? .unproven(provider, stored, account) : error.problem)
+          what, isUnproven ? unproven(stored, at: provider) : error.problem)
       }
     }
   }
@@ -249,8 +249,33 @@ extension SignOut {
       return nil
     }
     guard provider.isBound(stored) else { return .elsewhere(provider, stored, account) }
-    return needsSecret(way, at: provider) && own(of: stored) == nil
-      ? .unproven(provider, stored, account) : nil
+    guard needsSecret(way, at: provider), own(of: stored) == nil else { return nil }
+    return isReplaced(stored, at: provider) ? nil : unproven(stored, at: provider)
+  }
+
+  /// Whether the provider has issued another registration since. No configuration has the former
+  /// secret then.
+  private func isReplaced(_ stored: StoredCredential, at provider: Provider) -> Bool {
+    let known = try? store.knownRegistrations(at: provider)
+    return own(of: stored) == nil && known?.general?.isIssued == true
+  }
+
+  /// The revocation request needs the client secret, which is not known here.
+  private func unproven(_ stored: StoredCredential, at provider: Provider) -> Problem {
+    let client = stored.registration.clientID
+    guard !isReplaced(stored, at: provider) else {
+      return Problem(
+        .providerFailure,
+        "The automatic registration \(client) was replaced, so the credential was not revoked.",
+        provider: provider.id, account: account.id)
+    }
+    return Problem(
+      .authenticatorUnconfigured,
+      """
+      \(provider.name) revokes the credential only with the clientSecret of the registration \
+      \(client), which is missing.
+      """, detail: Provider.RegistrationPart.clientSecret.rawValue, provider: provider.id,
+      account: account.id, hint: .init("providers.configure", ["provider": provider.id]))
   }
 
   private func needsSecret(_ way: Way, at provider: Provider) -> Bool {
@@ -345,18 +370,5 @@ extension Problem {
       The credential is bound to \(stored.binding.origins.joined(separator: ", ")), but \
       \(provider.name) has other addresses in this configuration, so it was not revoked.
       """, advice: .useOtherConfiguration, provider: provider.id, account: account.id)
-  }
-
-  /// The revocation request needs the client secret, which is not known here.
-  fileprivate static func unproven(
-    _ provider: Provider, _ stored: StoredCredential, _ account: Account
-  ) -> Problem {
-    Problem(
-      .authenticatorUnconfigured,
-      """
-      \(provider.name) revokes the credential only with the clientSecret of the registration \
-      \(stored.registration.clientID), which is missing.
-      """, detail: Provider.RegistrationPart.clientSecret.rawValue, provider: provider.id,
-      account: account.id, hint: .init("providers.configure", ["provider": provider.id]))
   }
 }

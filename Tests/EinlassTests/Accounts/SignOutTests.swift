@@ -64,6 +64,22 @@ import Testing
     #expect(script.store.accounts.isEmpty)
   }
 
+  @Test(arguments: [true, false])
+  func `The secret of a replaced automatic registration is required of nobody`(
+    _ isIssued: Bool
+  ) async throws {
+    let script = Self.script(.text("no", status: 403))
+    let next = StoredRegistration(
+      provider: "op", registration: ClientRegistration(clientID: "NEXT"),
+      origins: ["https://op.example"], isIssued: isIssued)
+    _ = try script.store.accountStore.registrations.set("op", nil, next, .usual)
+    let report = try? await remove(script, requiringRevocation: true)
+    #expect(script.store.accounts.isEmpty == isIssued)
+    let left = report?.notRevoked.first
+    #expect(left?.reason.contains("APP was replaced") == (isIssued ? true : nil))
+    #expect(left?.hint == nil)
+  }
+
   @Test func `Credentials that cannot be decrypted are kept where revocation is required`()
     async throws
   {
