@@ -146,7 +146,9 @@ extension Client {
   ) throws(Failure) -> Failure {
     var refusal = try refusal(error, at: provider ?? "", nil)
     if refusal.reason == "reloginNeeded" {
-      refusal.ownStep?.command += scopes.flatMap { ["--scope", $0] }
+      // The scopes of a sign-in replace those that the account has.
+      let all = refusal.step("accounts.signIn")?["params"]?["scopes"]?.array?.compactMap(\.string)
+      refusal.ownStep?.command += (all ?? scopes).flatMap { ["--scope", $0] }
     }
     if refusal.reason == "interactionRequired", refusal.data["detail"] != "prompter" {
       let account = try accounts().first { sameBytes($0.provider, provider ?? "") }
