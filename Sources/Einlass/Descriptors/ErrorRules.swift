@@ -185,9 +185,9 @@ struct ErrorRule: Sendable, Equatable {
 
   var step: Step?
   var status: Status
-  /// Compared with the code as JSON: `190` does not match `"190"`.
-  var codes: [JSONValue]
-  var subcodes: [JSONValue]
+  /// Compared as texts: `"190"` matches the number 190 too.
+  var codes: [String]
+  var subcodes: [String]
   /// Matches a body with more bytes.
   var bodyOverBytes: Int?
   var outcome: Outcome
@@ -198,7 +198,7 @@ struct ErrorRule: Sendable, Equatable {
   private var isStandard = false
 
   /// A rule for refusals with these codes.
-  fileprivate init(_ outcome: Outcome, step: Step? = nil, codes: [JSONValue]) {
+  fileprivate init(_ outcome: Outcome, step: Step? = nil, codes: [String]) {
     (self.outcome, self.step, self.codes) = (outcome, step, codes)
     (status, subcodes, suggestsRelogin) = (.unsuccessful, [], false)
     isStandard = true
@@ -250,8 +250,7 @@ struct ErrorRule: Sendable, Equatable {
       }
     let code = isStandard || errorText?.isUsual != true ? errorText?.code : nil
     return isStatus && (self.step ?? step) == step
-      && (codes.isEmpty || code.map(codes.contains) == true)
-      && (subcodes.isEmpty || errorText?.subcode.map(subcodes.contains) == true)
+      && Self.matches(code, codes) && Self.matches(errorText?.subcode, subcodes)
       && (bodyOverBytes.map { response.body.count > $0 } ?? true)
   }
 
@@ -271,12 +270,21 @@ struct ErrorRule: Sendable, Equatable {
 
   private static func codes(
     _ name: String, in reader: DescriptorReader
-  ) throws(DescriptorReader.Fault) -> [JSONValue] {
+  ) throws(DescriptorReader.Fault) -> [String] {
     guard reader.has(name) else { return [] }
-    let codes = try reader.list(name).map(\.value)
-    guard !codes.isEmpty, codes.allSatisfy({ $0.int64 != nil || $0.string != nil }) else {
+    let values = try reader.list(name).map(\.value)
+    let codes = values.compactMap(text)
+    guard !codes.isEmpty, codes.count == values.count else {
       throw reader.fault(name, "Expected whole numbers or texts.")
     }
     return codes
+  }
+
+  private static func matches(_ code: JSONValue?, _ codes: [String]) -> Bool {
+    codes.isEmpty || code.flatMap(text).map(codes.contains) == true
+  }
+
+  private static func text(_ code: JSONValue) -> String? {
+    code.string ?? code.int64.map { "\($0)" }
   }
 }

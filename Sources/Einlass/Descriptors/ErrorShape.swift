@@ -21,8 +21,8 @@ struct ProviderErrorText: Sendable, Equatable {
 ///     {"codeField": "oauth_problem"}
 ///
 /// The first form has JSON pointers, the second is the first XML element of that name, the third a
-/// form with that field. With `anyStatus` such an answer is a refusal also with a status of success,
-/// and `unless` has the value that none has.
+/// form with that field. With `anyStatus` such an answer is a refusal also with a status of success.
+/// An answer with a value of `unless` at its pointer is none: above one in which `/ret` is 0.
 struct ErrorShape: Sendable, Equatable {
   /// The place of the parts in an answer.
   enum Format: Sendable, Equatable {

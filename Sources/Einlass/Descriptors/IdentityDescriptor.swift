@@ -9,10 +9,11 @@ internal import EinlassJSON
 ///                  "emails": …, "avatar": {"pointer": "/picture"}, "required": ["id", "name"]}
 ///
 /// Without `request` the id_token has the members, or with `"source": "tokenAnswer"` the answer with
-/// the token. Without one of `required` the sign-in fails; `id`
-/// is always required. State `emailVerified` only for a provider whose word about addresses you
-/// believe. `avatar` has `pointer`, with `replace` and `with` or a `suffix` for another size, or a
-/// `template` with `{id}` and, beside `pointer`, `{picture}`.
+/// the token. Without one of `required` the sign-in fails; it contains `id`, and is `["id"]` without
+/// the word. With `numericId` the id is a whole number in the answer. `idPrefix` is a beginning of
+/// the id's text that is no part of the id. State `emailVerified` only for a provider whose word
+/// about addresses you believe. `avatar` has `pointer`, with `replace` and `with` or a `suffix` for
+/// another size, or a `template` with `{id}` and, beside `pointer`, `{picture}`.
 struct IdentityDescriptor: Sendable, Equatable {
   /// The members of an identity, by their names in the protocol.
   enum Member: String, Sendable, CaseIterable {
@@ -86,7 +87,10 @@ struct IdentityDescriptor: Sendable, Equatable {
     emails = try reader.optional("emails") { name throws(DescriptorReader.Fault) in
       try Emails(name, in: reader)
     }
-    required = try reader.words("required", Member.self)
+    required =
+      try reader.optional("required") { name throws(DescriptorReader.Fault) in
+        try reader.words(name, Member.self)
+      } ?? [.id]
     guard required.contains(.id) else {
       throw reader.fault("required", "The list must contain id.")
     }
@@ -135,6 +139,26 @@ struct IdentityDescriptor: Sendable, Equatable {
       .avatar: picture?.text,
     ]
     return required.allSatisfy { members[$0, default: nil] != nil } ? identity : nil
+  }
+
+  /// Returns the fault of an answer without an identity, as the end of a sentence about it. It names
+  /// places alone, because the answer is about a person.
+  func fault(in answer: JSONValue) -> String? {
+    for member in required {
+      guard let pointer = pointers[member] else { continue }
+      let value = answer.at(pointer: pointer)
+      let isID = member == .id
+      if isID && hasNumericID {
+        if value?.int64 == nil { return "lacks the whole number \(pointer)" }
+      } else if isID && value?.int64 != nil {
+        if !isSubject { return "is invalid: \(pointer) is a number, and numericId is not set" }
+      } else if value?.string == nil {
+        return "lacks the text \(pointer)"
+      } else if isID, let idPrefix, value?.string?.hasPrefix(idPrefix) == false {
+        return "is invalid: \(pointer) does not begin with idPrefix"
+      }
+    }
+    return nil
   }
 
   private func id(in answer: JSONValue) -> String? {

@@ -6,7 +6,7 @@ internal import EinlassJSON
 ///                     "audience": {"default": "onlyMe", "onlyMe": "me", "friends": "friends",
 ///                                  "everyone": "everyone"}}
 ///
-/// `separator` stands between scopes too; without the word a blank.
+/// All are optional. `separator` stands between scopes too; without the word a blank.
 struct PermissionsDescriptor: Sendable, Equatable {
   /// The permissions for an empty or absent list.
   var defaults: [String]
@@ -36,13 +36,13 @@ struct PermissionsDescriptor: Sendable, Equatable {
       return
     }
     let reader = try reader.object(name, members: ["defaults", "separator", "audience"])
-    defaults = try reader.strings("defaults")
+    defaults = try reader.optional("defaults", reader.strings) ?? []
     guard defaults.count <= 64, defaults.allSatisfy(isIdentifier) else {
       throw reader.fault(
         "defaults",
         "Expected at most 64 texts of at most 256 bytes without control characters.")
     }
-    separator = try reader.string("separator")
+    separator = try reader.optional("separator", reader.string) ?? " "
     audienceValues = [:]
     guard reader.has("audience") else { return }
     let audiences = AccessGrant.Audience.allCases

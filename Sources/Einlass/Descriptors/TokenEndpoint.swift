@@ -25,7 +25,9 @@ internal import EinlassJSON
 /// `resourceParameter` requests for a resource do not name it, because the provider refuses the
 /// parameter. Without `refresh` tokens are not renewed. Without
 /// `refresh.request`, `token` is used. A `refresh.request` with the placeholder `{token}` sends the
-/// access token itself, while it is valid, and none of the standard's fields.
+/// access token itself, while it is valid, and none of the standard's fields. A token is renewed
+/// `marginSeconds` before its end (60; a day if it renews itself), and not again for `checkSeconds`
+/// (60).
 struct TokenEndpoint: Sendable, Equatable {
   /// The renewal of a token. RFC 6749 section 6.
   struct Refresh: Sendable, Equatable {

@@ -3,6 +3,8 @@ internal import EinlassJSON
 /// A provider's way to verify credentials.
 enum VerifyDescriptor: Sendable, Equatable {
   /// The identity request, signed. Only a holder of a token of this application can sign it.
+  ///
+  ///     "verify": {"recipe": "signedIdentity"}
   case signedIdentity
   /// A request about the token, then the identity request.
   case tokenInfo(TokenInfo)
@@ -23,7 +25,8 @@ enum VerifyDescriptor: Sendable, Equatable {
   ///                "expiresIn": "/expires_in", "everySeconds": 3600}
   ///
   /// Only `clientId` is required beside the request. `active` is a boolean, `expiresAt` a time, and
-  /// `failure` the reason of a refusal. With `everySeconds`, a stored token is checked before it is
+  /// `failure` the reason of a refusal. Without `active` a refusal says that the token is not valid,
+  /// also one by a rule of `errors` with the step `tokenInfo` and the outcome `relogin`. With `everySeconds`, a stored token is checked before it is
   /// handed out if its last check in this process is older. `identityQuery` is added to the query of
   /// the identity's request, where `{tokenProof}` is the digest of the token keyed with the client
   /// secret.

@@ -128,7 +128,9 @@ struct Exchange {
   func identity(in claims: JSONValue?) throws(FlowFailure) -> Identity {
     guard var identity = claims.flatMap({ provider.identity?.identity(in: $0) }),
       sameBytes(name(identity.id), identity.id)
-    else { throw unusable(.identity) }
+    else {
+      throw unusable(.identity, claims.flatMap { provider.identity?.fault(in: $0) })
+    }
     identity.name = identity.name.map(name)
     identity.username = identity.username.map(name)
     identity.email = identity.email.map(name)

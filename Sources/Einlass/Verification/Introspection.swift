@@ -21,7 +21,7 @@ extension CredentialCheck {
         Parameter("token_type_hint", "access_token"),
       ], by: registration, authentication: ways, at: .tokenInfo)
     guard let object = answer.object, let isActive = object["active"]?.bool else {
-      throw exchange.unusable(.tokenInfo)
+      throw exchange.unusable(.tokenInfo, "lacks the boolean /active")
     }
     func text(_ name: String) -> String? {
       object[name]?.string.map { exchange.shown(cleaned($0)) }

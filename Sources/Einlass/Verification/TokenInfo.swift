@@ -20,7 +20,9 @@ extension CredentialCheck {
     }
     let facts = Facts(
       pointers: descriptor.pointers, answer: answer.object ?? .null, exchange: exchange)
-    guard let isActive = facts.isActive else { throw exchange.unusable(.tokenInfo) }
+    guard let isActive = facts.isActive else {
+      throw exchange.unusable(.tokenInfo, facts.fault)
+    }
     var result = Verification(
       clientID: facts.text(.clientID), scopes: facts.scopes,
       expiresAt: facts.expiresAt(now: effects.now()))
@@ -83,6 +85,11 @@ private struct Facts {
   var isActive: Bool? {
     guard pointers[.active] == nil else { return value(.active)?.bool }
     return text(.clientID) == nil ? nil : true
+  }
+
+  /// The fault of an answer that says neither, as the end of a sentence about it.
+  var fault: String? {
+    pointers[.active].map { "lacks the boolean \($0)" } ?? pointers[.clientID].map { "lacks \($0)" }
   }
 
   var scopes: [String]? {
