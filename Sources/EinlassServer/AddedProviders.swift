@@ -222,7 +222,8 @@ final class AddedProviders: Sendable {
     state.withLock { $0 = $0.withoutAdded(id).adding(replacement) }
   }
 
-  /// Removes an added provider. Throws `unknownProvider` if none has this id.
+  /// Removes an added provider. Throws `unknownProvider` if none has this id, and `invalidParameter`
+  /// while another inherits from it.
   ///
   /// - Parameter forget: Removes the data stored for this id. It runs before the provider is
   ///   removed, so that a failed removal can be tried again. It does not run if the catalogue has a
@@ -238,7 +239,12 @@ final class AddedProviders: Sendable {
           "No provider with this id was added, and those of the catalogue cannot be removed.",
           hint: .init("providers.list"))
       }
-      if !catalog.withoutAdded(id).holds(id) { try forget(id) }
+      if !catalog.withoutAdded(id).holds(id) {
+        if let other = others.first(where: { sameBytes($0["like"]?.string ?? "", id) }) {
+          throw .inherited(id, by: other["id"]?.string ?? "")
+        }
+        try forget(id)
+      }
       return others
     }
     state.withLock { $0 = $0.withoutAdded(id) }
@@ -325,6 +331,12 @@ extension Problem {
   fileprivate static let takenID = Problem(
     .invalidParameter, "The catalogue has a provider with this id or alias.",
     path: "/id")
+
+  fileprivate static func inherited(_ id: String, by other: String) -> Problem {
+    Problem(
+      .invalidParameter, "The provider \(other) inherits its descriptor from \(id).",
+      provider: other, path: "/provider", hint: .init("providers.remove", ["provider": other]))
+  }
 
   fileprivate static let damagedProviders = Problem.store(
     .corrupt,

@@ -126,10 +126,26 @@ def test_the_words_of_the_registration_are_needed(start, serve, row):
     assert works or answer.data["reason"] != "authenticatorUnconfigured", answer
 
 
-def test_an_older_mastodon_gets_the_requested_scopes_alone(start, serve):
-    server = serve(Mastodon(scopes=MASTODON_SCOPES - {"push"}))
-    assert at(server.base, start(), "mastodon").result["created"]
-    assert [app["scopes"] for app in server.apps.values()] == [{"profile"}]
+# The scopes that a server lacks, those of the request, those of the application, and those of the token.
+OLDER = {
+    "without push": ({"push"}, None, {"profile"}, {"profile"}),
+    "before 4.3": ({"profile"}, None, None, {"read:accounts"}),
+    "before 4.3, with a scope": ({"profile"}, ["read:accounts"], None, {"read:accounts"}),
+    "before 4.3 and without push": ({"profile", "push"}, ["read:accounts", "write:statuses"], {"read:accounts", "write:statuses"},
+                                    {"read:accounts", "write:statuses"}),
+}
+
+
+@pytest.mark.parametrize("row", OLDER)
+def test_an_older_mastodon_gets_the_scopes_that_it_has(start, serve, row):
+    missing, scopes, registered, granted = OLDER[row]
+    server, front_end = serve(Mastodon(scopes=MASTODON_SCOPES - missing)), start()
+    request = {"scopes": scopes} if scopes else {}
+    assert at(server.base, front_end, "mastodon", **request).result["created"]
+    assert at(server.base, front_end, "mastodon", **request).result["created"] is False
+    [app] = server.apps.values()
+    assert app["scopes"] == registered or registered is None and "push" in app["scopes"]
+    assert {frozenset(scopes) for _, scopes in server.tokens.values()} == {frozenset(granted)}
 
 
 def test_a_provider_of_a_failed_sign_in_is_gone_again(start, serve):
@@ -143,6 +159,15 @@ def test_a_provider_of_a_failed_sign_in_is_gone_again(start, serve):
     server.allows = False
     assert at(server.base, front_end, "mastodon").data["reason"] == "accessDenied"
     assert len(added(front_end)) == 1
+
+
+def test_a_provider_that_refuses_to_register_the_application_stays(start, serve):
+    server, front_end = serve(Mastodon(scopes=[])), start()
+    refusal = at(server.base, front_end, "mastodon")
+    [step] = [step for step in refusal.data["next"] if step.get("method") == "providers.configure"]
+    assert refusal.data["detail"] == "selfRegistration" and [step["params"]["provider"]] == added(front_end), refusal
+    assert server.log == ["/api/v1/apps"] * 4
+    front_end.call("providers.configure", provider=added(front_end)[0], clientId="cid", clientSecret="secret")
 
 
 def test_a_server_of_another_provider_is_refused_with_a_step(start, serve):
@@ -194,6 +219,7 @@ def test_a_token_of_one_shop_goes_to_no_other(start, serve):
     front_end = start(SHOP, origins={"https://one.shops.example": one.base, "https://two.shops.example": two.base},
                       applications={"*": {"one.shops.example": {"clientId": "cid"}, "two.shops.example": {"clientId": "cid"}}})
     assert sign_in(front_end, "shop").data["path"] == "/server/host"
+    assert front_end.refused("providers.configure", provider="shop", clientId="cid") == "invalidParams"
     for name in ("one.evil.example", "https://evil.example", "-", "a_b", "a.b.shops.example"):
         assert at(name, front_end, "shop").data["path"] == "/server/host", name
     accounts = [at(name, front_end, "shop").result for name in ("one", "https://two.shops.example")]

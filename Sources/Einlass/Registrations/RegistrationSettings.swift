@@ -32,6 +32,7 @@ extension Einlass {
     guard let registration else {
       return try store.registrations.set(provider.id, flow, nil, .usual)
     }
+    guard !provider.isServerIncomplete else { throw .registrationWithoutServer(provider) }
     try registration.check()
     try provider.requireUse(ofCertificateIn: registration)
     try provider.requireUse(ofKeyIn: registration)
@@ -48,6 +49,17 @@ extension Einlass {
 }
 
 extension Problem {
+  /// Each server of the provider is a provider of its own, with its own registration.
+  fileprivate static func registrationWithoutServer(_ provider: Provider) -> Problem {
+    Problem(
+      .invalidParameter,
+      """
+      The registration is for one server of \(provider.name), and the sign-in adds a provider for \
+      that server.
+      """, provider: provider.id, path: "/provider",
+      hint: .init("accounts.signIn", ["provider": provider.id]))
+  }
+
   fileprivate static func noSuchFlow(_ provider: Provider) -> Problem {
     let kinds = provider.flowKinds.map(\.rawValue).joined(separator: ", ")
     return .invalidParameter(
