@@ -25,7 +25,9 @@ struct OwnServerOptions: ParsableArguments {
   var trustedKey: String?
 
   @Option(
-    help: ArgumentHelp("Trust the authorities in this PEM file at that server.", valueName: "path"))
+    help: ArgumentHelp(
+      "Trust the authorities in this PEM file at that server. For other providers set caFile in the configuration file.",
+      valueName: "path"))
   var caFile: String?
 
   @Flag(help: "Send the password to that server by plain http, which others on the way can read.")

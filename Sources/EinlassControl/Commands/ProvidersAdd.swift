@@ -41,7 +41,13 @@ struct ProvidersAdd: ServerCommand {
           "A file names its providers itself. Use --id and --name only with an address.")
       }
       for descriptor in try Self.descriptors(source) {
-        try add(["descriptor": descriptor], console)
+        do throws(Failure) { try add(["descriptor": descriptor], console) } catch {
+          guard case .refused(var refusal) = error,
+            refusal.data["path"]?.string?.hasPrefix("/descriptor") == true
+          else { throw error }
+          refusal.ownStep = NextStep("Correct the file at that place.")
+          throw .refused(refusal)
+        }
       }
       return
     }

@@ -134,7 +134,7 @@ struct SignIn: ServerCommand {
             "This sign-in needs a terminal. Without one, a code is shown only for --flow deviceCode."
         }
         refusal.ownStep = NextStep(
-          "Start it on a terminal, or sign in by a device code, which needs no input here:",
+          "Start it on a terminal (ssh -t), or sign in by a device code, which needs no input here:",
           "sign-in",
           provider, "--flow", "deviceCode")
       }

@@ -22,7 +22,8 @@ struct VerifyCommand: ServerCommand {
       """)
 
   @Argument(
-    help: "User name, provider/user name or id of an account; with --token-fd a provider.",
+    help:
+      "User name, provider/user name or id of an account, or a provider with one; with --token-fd a provider.",
     completion: .accounts)
   var what: String?
 
@@ -72,7 +73,8 @@ struct VerifyCommand: ServerCommand {
       params["credential"] = try credential(try console.line(of: tokenFd, "token"))
       subject = ("provider", provider)
     } else {
-      let account = try console.account(what)
+      let ofProvider = try console.accounts().filter { sameBytes($0.provider, what ?? "") }
+      let account = ofProvider.count == 1 ? ofProvider[0] : try console.account(what)
       params["provider"] = .string(account.provider)
       params["account"] = .string(account.id)
       subject = ("account", account.title)
