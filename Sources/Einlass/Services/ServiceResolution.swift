@@ -63,6 +63,7 @@ extension Einlass {
   ) throws(Problem) -> ServiceResolution {
     var (resolution, account) = try place(of: request, patience)
     let provider = try catalog.provider(resolution.provider)
+    if case .provider = request.place { resolution.headers = provider.commonHeaders }
     var question = question(provider.id)
     question.selection = .whenMany
     question.account = account
@@ -213,6 +214,12 @@ extension ProviderCatalog {
 }
 
 extension Provider {
+  /// The fields of a request if all hosts have the same ones.
+  fileprivate var commonHeaders: [Parameter] {
+    let all = hosts.map(\.templates)
+    return all.allSatisfy { $0 == all[0] } ? all.first ?? [] : []
+  }
+
   /// Whether the provider's tokens may be sent to this address: it is at one of the hosts, or at an
   /// origin or in a folder of the provider's own requests.
   func serves(_ address: ServiceAddress) -> Bool {

@@ -24,7 +24,7 @@ func servicesResolve(_ server: Server) -> Method {
         .username, .scheme,
         .optional(
           "headers", .map(.string(maxBytes: nil)),
-          "The fields of a request, with {token} in the place of the token, if the host takes others than Authorization with a bearer token."
+          "The fields of a request, with {token} in the place of the token, if the host takes others than Authorization with a bearer token; for a provider, if all its hosts take the same."
         ),
         .optional(
           "scopes", .array(.string(maxBytes: nil), max: nil),

@@ -54,6 +54,14 @@ import Testing
     #expect(resolution.service == nil)
   }
 
+  @Test(arguments: [("notion", ["Authorization", "Notion-Version"]), ("github", [])])
+  func `A provider has the fields that all its hosts take`(
+    _ provider: String, _ names: [String]
+  ) throws {
+    let account = Sample.account("ada", provider)
+    #expect(try Self.resolve(provider, accounts: [account]).headers.map(\.name) == names)
+  }
+
   @Test func `Each host of a built-in provider belongs to it alone`() throws {
     for provider in ProviderCatalog.builtIn.providers {
       for host in provider.hosts {
