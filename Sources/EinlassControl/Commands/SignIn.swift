@@ -68,7 +68,11 @@ struct SignIn: ServerCommand {
       "The expected person: an address or a name. It names the account if the provider does not.")
   var loginHint: String?
 
-  @Flag(inversion: .prefixedNo, help: "Open the page in this desktop's browser.")
+  @Flag(
+    inversion: .prefixedNo,
+    help:
+      "Open the page in this desktop's browser: with DISPLAY or WAYLAND_DISPLAY, and not over SSH."
+  )
   var browser = true
 
   @OptionGroup var server: ServerOptions
