@@ -185,9 +185,9 @@ struct ErrorRule: Sendable, Equatable {
 
   var step: Step?
   var status: Status
-  /// Compared as texts: `"190"` matches the number 190 too.
-  var codes: [String]
-  var subcodes: [String]
+  /// `"190"` matches the number 190 too, but `190` does not match the text.
+  var codes: [JSONValue]
+  var subcodes: [JSONValue]
   /// Matches a body with more bytes.
   var bodyOverBytes: Int?
   var outcome: Outcome
@@ -198,7 +198,7 @@ struct ErrorRule: Sendable, Equatable {
   private var isStandard = false
 
   /// A rule for refusals with these codes.
-  fileprivate init(_ outcome: Outcome, step: Step? = nil, codes: [String]) {
+  fileprivate init(_ outcome: Outcome, step: Step? = nil, codes: [JSONValue]) {
     (self.outcome, self.step, self.codes) = (outcome, step, codes)
     (status, subcodes, suggestsRelogin) = (.unsuccessful, [], false)
     isStandard = true
@@ -270,21 +270,18 @@ struct ErrorRule: Sendable, Equatable {
 
   private static func codes(
     _ name: String, in reader: DescriptorReader
-  ) throws(DescriptorReader.Fault) -> [String] {
+  ) throws(DescriptorReader.Fault) -> [JSONValue] {
     guard reader.has(name) else { return [] }
-    let values = try reader.list(name).map(\.value)
-    let codes = values.compactMap(text)
-    guard !codes.isEmpty, codes.count == values.count else {
+    let codes = try reader.list(name).map(\.value)
+    guard !codes.isEmpty, codes.allSatisfy({ $0.int64 != nil || $0.string != nil }) else {
       throw reader.fault(name, "Expected whole numbers or texts.")
     }
     return codes
   }
 
-  private static func matches(_ code: JSONValue?, _ codes: [String]) -> Bool {
-    codes.isEmpty || code.flatMap(text).map(codes.contains) == true
-  }
-
-  private static func text(_ code: JSONValue) -> String? {
-    code.string ?? code.int64.map { "\($0)" }
+  private static func matches(_ code: JSONValue?, _ codes: [JSONValue]) -> Bool {
+    guard !codes.isEmpty else { return true }
+    guard let code else { return false }
+    return codes.contains(code) || code.int64.map { codes.contains(.string("\($0)")) } == true
   }
 }

@@ -41,7 +41,7 @@ extension Problem.Advice {
     case .checkAddress: "Check the address, then try again"
     case .checkNetwork: "Check the name of the server and the network, then try again"
     case .trustAuthority:
-      "If you trust that authority, set caFile of the configuration file to its certificate; SSL_CERT_FILE is not read"
+      "If you trust that authority, set caFile to its certificate; SSL_CERT_FILE is not read"
     case .checkCertificate: "Check the certificate of the registration"
     case .addCertificate: "Add certificate and privateKey to the registration"
     case .installLibcurl: "Install libcurl 7.74 or later, on Debian the package libcurl4"

@@ -2029,7 +2029,7 @@ export interface ServicesResolveResult {
   scheme: "basic" | "bearer";
   /**
    * The fields of a request, with {token} in the place of the token, if the host takes others than Authorization
-   * with a bearer token.
+   * with a bearer token; for a provider, if all its hosts take the same.
    */
   headers?: Record<string, string>;
   /** The scopes that the token must have, for credentials.get. */
