@@ -44,7 +44,8 @@ def test_a_provider_is_added_by_a_file_and_forgotten(store, tmp_path):
     assert [entry["method"] for entry in noted] == ["providers.remove", "providers.configure"] + 2 * ["providers.remove"]
     del descriptor["accounts"]
     (tmp_path / "work.json").write_text(json.dumps(descriptor))
-    assert "work, at /descriptor/accounts:" in run("providers", "add", str(tmp_path / "work.json"), *store)[2]
+    errors = run("providers", "add", str(tmp_path / "work.json"), *store)[2]
+    assert "work, at /descriptor/accounts:" in errors and "Correct the file at that place." in errors
     (tmp_path / "work.json").write_text("[]")
     assert "does not contain a JSON object" in run("providers", "add", str(tmp_path / "work.json"), *store)[2]
     (tmp_path / "work.json").write_text('{"providers": []}')

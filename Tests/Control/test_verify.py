@@ -32,7 +32,7 @@ def options(tmp_path_factory):
         options = ["--einlass", EINLASS, "--store", str(folder / "store/a.db"), "--key-file", str(folder / "key/a.key"),
                    "--config", str(folder / "config.json")]
         ada = {"provider": "github", "username": "ada", "credential":
-               {"type": "oauth2", "token": "own", "clientId": "demo-github"}}
+               {"type": "oauth2", "token": "own", "clientId": "demo-github", "scopes": ["repo"]}}
         assert run("accounts", "add", "-", *options, input=json.dumps(ada))[0] == 0
         code, _, errors = run("verify", "ada", *options)
         assert code == 1 and "einlassctl access set einlassctl github granted" in errors, errors
@@ -47,8 +47,13 @@ def test_the_token_of_an_account_is_valid(options):
     lines = dict(line.split(maxsplit=1) for line in output.replace("client id", "client").splitlines())
     assert lines == {"account": "github/ada", "token": "valid", "person": "ada (3001)", "client": "demo-github",
                      "scopes": "repo", "passed": "active, application, expiry, identity, scopes"}
-    code, output, _ = run("verify", "ada", "--json", *options)
+    code, output, _ = run("verify", "github", "--json", *options)
     assert code == 0 and json.loads(output)["valid"] is True
+
+
+def test_the_step_of_a_missing_scope_keeps_those_of_the_account(options):
+    code, _, errors = run("token", "github", "--scope", "gist", *options)
+    assert code == 1 and "sign-in --account github/ada --scope repo --scope gist" in errors, errors
 
 
 @pytest.mark.parametrize("token, provider, conditions, failed", [

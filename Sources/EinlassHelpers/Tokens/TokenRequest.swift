@@ -147,7 +147,8 @@ extension Client {
     var refusal = try refusal(error, at: provider ?? "", nil)
     if refusal.reason == "reloginNeeded" {
       // The scopes of a sign-in replace those that the account has.
-      let all = refusal.step("accounts.signIn")?["params"]?["scopes"]?.array?.compactMap(\.string)
+      let step = refusal.step("accounts.signIn") ?? refusal.step("accounts.add")
+      let all = step?["params"]?["scopes"]?.array?.compactMap(\.string)
       refusal.ownStep?.command += (all ?? scopes).flatMap { ["--scope", $0] }
     }
     if refusal.reason == "interactionRequired", refusal.data["detail"] != "prompter" {
