@@ -16,6 +16,10 @@ struct EinlassSandbox {
       switch options.action {
       case .help: write(Options.help)
       case .version: write("einlass-sandbox \(Options.version)\n")
+      case .trial:
+        Trial.begin(
+          options.command, options.hasRegistrations ? [] : ["--without-registrations"])
+        fail("The shell /bin/sh cannot be started.", code: 69)
       case .run: try await run(options)
       }
     } catch let flaw as Options.Flaw {
@@ -37,7 +41,9 @@ struct EinlassSandbox {
       clock: { Int64(Date().timeIntervalSince1970) })
     let (ended, end) = AsyncStream.makeStream(of: Void.self)
     var signals: [any DispatchSourceSignal] = []
-    for number in [SIGTERM, SIGINT] {
+    signal(SIGINT, SIG_IGN)
+    // Ctrl-C in a trial is for the command beside this process.
+    for number in options.homeFolder == nil ? [SIGTERM, SIGINT] : [SIGTERM] {
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler { end.yield() }
@@ -48,10 +54,12 @@ struct EinlassSandbox {
       }
       signals.append(source)
     }
-    let announcement = running.announcement
+    var announcement = running.announcement
+    if !options.hasRegistrations { announcement[at: "config", "applications"] = [:] }
     if let path = options.configurationFile {
       try ConfigurationFile.write(announcement["config"] ?? .null, to: path)
     }
+    if let folder = options.homeFolder { try HomeFolder.write(announcement, to: folder) }
     write(announcement.text + "\n")
     try await serve(running, until: ended)
     for source in signals { source.cancel() }

@@ -8,10 +8,17 @@ struct Options: Equatable, Sendable {
   var stateFile: String?
   /// The path of a new file for the configuration; `nil` for none.
   var configurationFile: String?
+  /// The path of a folder for the configurations of einlass and git; `nil` for none.
+  var homeFolder: String?
+  /// Whether the configuration has the registrations of an application.
+  var hasRegistrations = true
+  /// The command of `--try`; empty for a shell.
+  var command: [String] = []
   var action = Action.run
 
   enum Action: Sendable {
     case run
+    case trial
     case help
     case version
   }
@@ -39,6 +46,12 @@ struct Options: Equatable, Sendable {
       case "--control-port": controlPort = try Self.port(value(), of: name)
       case "--state": stateFile = try value()
       case "--config-file": configurationFile = try value()
+      case "--home": homeFolder = try value()
+      case "--without-registrations": hasRegistrations = false
+      case "--try":
+        action = .trial
+        command = (parts.count == 2 ? [String(parts[1])] : []) + rest
+        return
       case "--help", "-h": action = .help
       case "--version": action = .version
       default: throw Flaw(message: "There is no option \(argument). See --help.")
@@ -56,26 +69,33 @@ struct Options: Equatable, Sendable {
   /// The text of `--help`.
   static var help: String {
     """
-    Usage: einlass-sandbox [--port N] [--control-port N] [--state FILE] [--config-file FILE]
+    Usage: einlass-sandbox [--without-registrations] --try [COMMAND ...]
+           einlass-sandbox [--port N] [--control-port N] [--state FILE] [--config-file FILE]
+                           [--home FOLDER] [--without-registrations]
 
-    Simulates the providers of einlass on 127.0.0.1, for trials and tests. When it is ready it prints
-    one line of JSON: {"address", "addresses", "control", "config", "accounts"}. addresses lists the
-    providers with an address of their own, config is a configuration for `einlass --config`, accounts
-    are parameters for accounts.add. It runs until SIGTERM or SIGINT.
+    Simulates the providers of einlass on 127.0.0.1, for trials and tests.
 
-    To sign in with einlassctl, and to clone the repository of the simulated GitHub, which takes pushes
-    too. Like GitHub it asks for the scopes of git:
+    --try starts a shell, or a command, with a home folder of its own. There every provider is a
+    simulated one, and git reaches it by its real name. Nothing of yours is read or written.
 
-      einlass-sandbox --config-file ~/.config/einlass/config.json >sandbox.json &
-      einlassctl sign-in github --flow deviceCode --scope git
-      einlassctl setup git
-      git clone "$(jq -r .addresses.github sandbox.json)/ada/hello.git"
+      einlass-sandbox --try
+      einlassctl sign-in github
+      git clone https://github.com/ada/hello.git
 
+    Without --try it prints one line of JSON when it is ready: {"address", "addresses", "control",
+    "config", "accounts"}. addresses lists the providers with an address of their own, config is a
+    configuration for `einlass --config`, accounts are parameters for accounts.add. It runs until SIGTERM
+    or SIGINT.
+
+      --try [COMMAND ...]  the last option
+      --without-registrations  leave the client ids out of the configuration; the simulated GitHub has a
+                        form for them, as the real one has
       --port N          the port of the shared address (any free one)
       --control-port N  the port of the control address (any free one)
       --state FILE      start in the state of this file, in the form of GET /state, not in the demo state
       --config-file FILE  write the configuration to this new file, for its owner alone; an existing file is
                         not replaced
+      --home FOLDER     the same for .config/einlass/config.json and .gitconfig in this folder
       --help, --version
 
     Control address:

@@ -8,6 +8,10 @@ extension OAuth2Provider {
       throw OAuth2Refusal("invalid_request", "Send a form by POST, each parameter once")
     }
     let application = try application(of: request, form, in: &world)
+    guard application.record["device"]?.bool != false else {
+      throw OAuth2Refusal(
+        "device_flow_disabled", "Device Flow must be explicitly enabled for this App")
+    }
     let behaviour = behaviour(in: world)
     if let name = behaviour.deviceScopeName, form[name] == nil {
       throw OAuth2Refusal("invalid_request", "The parameter \(name) is missing")

@@ -88,6 +88,7 @@ extension OAuth2Provider {
       "authorization": "/login/oauth/authorize", "token": "/login/oauth/access_token",
       "device": "/login/device/code", "verification": "/login/device", "userinfo": "/user",
       "emails": "/user/emails", "tokenDeletion": "/applications/{clientId}/token",
+      "applicationForm": "/settings/applications/new", "tokenForm": "/settings/tokens/new",
       "repository": "/ada/hello.git",
     ],
     behaviour: [

@@ -19,6 +19,8 @@ struct OAuth2Provider: Provider {
       oauthMetadata, pushed
     /// The token endpoint for refresh tokens, if it is another.
     case refresh
+    /// The forms for a new application, and for a token of the person's own.
+    case applicationForm, tokenForm
     /// All paths below this one.
     case repository
   }
@@ -61,6 +63,8 @@ struct OAuth2Provider: Provider {
       case .emails: return try userinfo(request, filling: "emails", in: &world)
       case .profile: return try userinfo(request, filling: "profile", in: &world)
       case .registration: return try registration(request, in: &world)
+      case .applicationForm: return newApplication(request, in: &world)
+      case .tokenForm: return newToken(request, in: &world)
       case .keys: return .json(["keys": .array(publicKeys(in: &world))])
       case .openIDMetadata, .oauthMetadata: return .json(metadata(for: request, in: world))
       case .repository:

@@ -18,6 +18,7 @@ extension OAuth2Provider {
   ///   its own tokens alone. `answer` is filled as `person`, and has the token's `{clientId}`,
   ///   `{scopes}`, `{scope}`, `{expiresIn}`, `{expiresInText}`, `{expiresAt}` and `{expires}`.
   ///   `refusal` with `refusalStatus` answers about another token.
+  /// - An application with `device` false gets no device codes.
   /// - `trusted` has the issuers whose assertions the provider accepts, by the sandbox's name of the
   ///   provider that signs them. It makes assertions for them too. `assertions` has the ids of the
   ///   used ones. An application's `clientThere` is its client id in assertions for other servers.
@@ -48,6 +49,7 @@ extension OAuth2Provider {
           .members([
             ("secret", .text), ("name", .text), ("system", .flag), ("revoked", .flag),
             ("redirects", .texts), ("authentication", .text), ("clientThere", .text),
+            ("device", .flag),
           ]))
       ),
       ("users", .map(.map(.anything))),

@@ -47,8 +47,12 @@ extension OAuth2Provider {
       world.note("userinfoQuery", isAsked)
       guard isAsked else { throw OAuth2Refusal("invalid_request", "Ask in GraphQL for \(field)") }
     }
+    let scopes = (record["scopes"]?.strings ?? []).joined(separator: ", ")
+    let headers =
+      path(of: .tokenForm, in: world) == nil
+      ? [] : [Parameter(name: "X-OAuth-Scopes", value: scopes)]
     if let template = world.state[at: name, template] {
-      return .json(Self.fill(template, with: user) ?? .null)
+      return .json(Self.fill(template, with: user) ?? .null, headers: headers)
     }
     return .json(.object(person(user, scopes: record["scopes"]?.strings ?? [])))
   }

@@ -114,7 +114,9 @@ extension OAuth2Provider {
       case let record? where record["revoked"]?.bool == true: "revoked"
       case let record? where record["expiresAt"]?.int64 ?? .max <= world.now: "expired"
       case _ where family?["revoked"]?.bool == true: "revoked"
-      case _ where application?.isRevoked ?? true: "of an application that is gone"
+      // A token that the person has made on a page belongs to no application.
+      case let record? where record["application"] != nil && application?.isRevoked ?? true:
+        "of an application that is gone"
       default: nil
       }
     return (record, flaw)
