@@ -177,7 +177,8 @@ extension Problem {
   public struct Hint: Sendable, Equatable {
     public var method: String
     public var parameters: [String: String]
-    /// The list parameters, such as `scopes`. An empty list is left out.
+    /// The list parameters, such as `scopes`. An empty list is left out. `nearest` is none: it has
+    /// the names that a misspelt one may mean.
     public var lists: [String: [String]] = [:]
     /// Whether to pass `replace: true`, because the existing file or account is to be overwritten.
     public var replaces: Bool

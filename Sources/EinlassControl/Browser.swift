@@ -19,7 +19,8 @@ enum Browser {
     return true
   }
 
-  private static var isNear: Bool {
+  /// Whether a browser of this machine can show a page to the person.
+  static var isNear: Bool {
     let names = ["DISPLAY", "WAYLAND_DISPLAY"]
     return names.contains { Environment.value($0) != nil }
       && Environment.value("SSH_CONNECTION") == nil

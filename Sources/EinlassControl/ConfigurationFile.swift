@@ -54,6 +54,16 @@ struct ConfigurationFile {
     set { content["folders"] = newValue.isEmpty ? nil : .array(newValue) }
   }
 
+  /// Returns an https address at the server that `origins` puts in the place of its own.
+  func moved(_ address: String) -> String {
+    let parts = address.split(
+      separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+    guard parts.count > 2,
+      let server = content["origins"]?[parts[..<3].joined(separator: "/")]?.string
+    else { return address }
+    return ([server] + parts.dropFirst(3).map(String.init)).joined(separator: "/")
+  }
+
   private static func path(_ options: ServerOptions) throws(Failure) -> String {
     guard let path = options.config ?? options.usualConfiguration else {
       throw .usage("With --store the configuration file is needed too: --config PATH.")
@@ -94,7 +104,7 @@ struct ConfigurationFile {
     _ options: ServerOptions, _ body: () throws(Failure) -> Void
   ) throws {
     do throws(Failure) { try body() } catch {
-      error.report(options.choice)
+      error.report(options.choice, by: complain)
       throw error
     }
   }

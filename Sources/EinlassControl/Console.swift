@@ -46,7 +46,7 @@ extension ServerCommand {
       try console.run { () throws(Failure) in try run(with: console) }
     } catch {
       let failure = error.asked(by: actsAs)
-      failure.report(server.choice, servesProgram: servesProgram)
+      failure.report(server.choice, servesProgram: servesProgram, by: complain)
       throw failure
     }
   }
@@ -112,10 +112,15 @@ final class Console: Client {
     }
   }
 
+  /// Prints a result: as JSON with `--json`, else as lines for people, broken at words on a terminal.
+  func report(_ json: JSONValue, _ lines: [String]) throws(Failure) {
+    try session.report(json, lines.map { fitted($0, to: width) })
+  }
+
   /// Prints an object: as JSON, or one line for each name with a value.
   func report(_ json: JSONValue, _ known: [(name: String, value: String?)]) throws(Failure) {
     let names = known.map(\.name.columns).max() ?? 0
-    try report(
+    try session.report(
       json,
       known.flatMap { name, value in
         value.map { labelled("\(name.padded(to: names))  ", clean($0), width) } ?? []
@@ -124,7 +129,8 @@ final class Console: Client {
 
   /// Prints a list: as JSON, or as a table. For people, `empty` stands in for a table without rows.
   func report(_ json: JSONValue, _ table: Table, empty: String) throws(Failure) {
-    try report(json, table.rows.isEmpty ? [empty] : table.lines(width: width, style: style))
+    guard !table.rows.isEmpty else { return try report(json, [empty]) }
+    try session.report(json, table.lines(width: width, style: style))
   }
 
   /// Returns the answer to a prompt for the password of the command line. A refused password is not

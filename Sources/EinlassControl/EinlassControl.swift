@@ -9,14 +9,14 @@ internal import Glibc
 struct EinlassControl: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "einlassctl",
-    abstract: "Manages the accounts that einlass signs in with.",
+    abstract: "Signs you in, and gives other programs the access tokens that they need.",
     discussion: """
       An account is named by its user name (ada), by provider and user name (twitter/ada), or by \
       its id. The commands ask for missing arguments on the terminal, if there is one.
 
       EXAMPLES:
+        einlassctl sign-in                      register, sign in, set git up
         einlassctl providers configure github   store a client id
-        einlassctl sign-in github               sign in in a browser
         einlassctl token github                 print a fresh access token
         einlassctl accounts add                 add a credential
         einlassctl accounts list
@@ -54,13 +54,18 @@ struct EinlassControl: ParsableCommand {
       complain("problem: The system did not hand over the command line, or it is not UTF-8.")
       Glibc.exit(Failure.configurationCode)
     }
-    let words = UsualForm.words(ofHelper: arguments) ?? arguments.dropFirst()
+    var words = (UsualForm.words(ofHelper: arguments) ?? arguments.dropFirst()).readingSynonyms
+    if words.isEmpty, FirstSignIn.isDue { words = ["sign-in"] }
     if UsualForm.question(words) != nil {
       if let einlass = ServerLocation.beside {
         Program.become(einlass, ["einlass", "helper"] + words)
       }
       // git calls store after each use of a token, and it does nothing.
       if words.last != "store" { Conversation.startEarly() }
+    }
+    if words == ["help", "options"] {
+      try? TextOutput(STDOUT_FILENO).write(Doctor.helpMessage().generalOptions)
+      Glibc.exit(0)
     }
     // Checked before parsing, because a default subcommand would take an unknown word as its
     // argument.
@@ -80,59 +85,20 @@ struct EinlassControl: ParsableCommand {
       let code = exitCode(for: error)
       let message = fullMessage(for: error)
       guard !code.isSuccess else {
-        guard words.contains("--generate-completion-script") else { exit(withError: error) }
+        let isScript = words.contains("--generate-completion-script")
         do throws(Failure) {
-          try TextOutput(STDOUT_FILENO).write(message.offeringWholeNames + "\n")
+          try TextOutput(STDOUT_FILENO).write(
+            (isScript ? message.offeringWholeNames : message.withoutGeneralOptions) + "\n")
           Glibc.exit(0)
         } catch { Glibc.exit(error.exitCode) }
       }
       // The message may quote an argument.
       for line in message.split(separator: "\n", omittingEmptySubsequences: false) {
         let isFirst = line.hasPrefix("Error: ")
-        complain(clean(isFirst ? "problem: \(line.dropFirst(7))" : String(line)))
+        complain(
+          clean(isFirst ? "problem: \(line.dropFirst(7))".withoutFarGuess : String(line)))
       }
       Glibc.exit(code.rawValue)
     }
-  }
-}
-
-extension ArraySlice<String> {
-  /// The arguments with `-h` replaced by `--help`. The parser's own `-h` would match every name
-  /// that begins with a dash and contains an h.
-  var readingHelp: [String] {
-    let options = prefix { $0 != "--" }
-    return options.map { $0 == "-h" ? "--help" : $0 } + dropFirst(options.count)
-  }
-
-  /// The message about a word that is not a subcommand; `nil` if there is no such word.
-  var unknownCommand: String? {
-    var command: any ParsableCommand.Type = EinlassControl.self
-    var path = "einlassctl"
-    for word in prefix(while: { !$0.hasPrefix("-") }) {
-      let subcommands = command.configuration.subcommands
-      guard !subcommands.isEmpty else { return nil }
-      guard let next = subcommands.first(where: { $0.configuration.commandName == word }) else {
-        let names = subcommands.compactMap { $0.configuration.commandName }.joined(separator: ", ")
-        return "problem: There is no command \(path) \(clean(word)). There are: \(names)."
-      }
-      command = next
-      path += " \(word)"
-    }
-    return nil
-  }
-
-  /// A hint for a value or name that begins with a dash and was read as an option.
-  var dashedHint: String? {
-    let options = prefix { $0 != "--" }
-    guard
-      let index = options.firstIndex(where: {
-        $0.hasPrefix("-") && !$0.hasPrefix("--") && $0.count > 1
-      })
-    else { return nil }
-    if index > startIndex, self[index - 1].hasPrefix("--") {
-      return
-        "Put a value that begins with a dash after =: \(clean(self[index - 1]))=\(clean(self[index]))"
-    }
-    return "Put a name that begins with a dash after --: einlassctl accounts remove -- -ada"
   }
 }

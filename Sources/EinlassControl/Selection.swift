@@ -15,8 +15,15 @@ extension Console {
     let named = name.map { name in all.filter { $0.isNamed(name) } } ?? all
     if let name {
       guard let first = named.first else {
+        let titles = all.map(\.title)
+        let near = titles.filter { $0.hasPrefix("\(name)/") }
+        let guess =
+          near.isEmpty
+          ? Self.guess(name, among: titles + all.map(\.username))
+          : " It has: \(near.prefix(20).joined(separator: ", "))."
         throw .unusable(
-          "There is no account \(name).", NextStep("List the accounts:", "accounts", "list"))
+          "There is no account \(name).\(guess)",
+          NextStep("List the accounts:", "accounts", "list"))
       }
       if named.count == 1 { return first }
     }
@@ -33,21 +40,38 @@ extension Console {
     return named[index]
   }
 
-  /// Returns the given provider id, or asks for one.
+  /// Returns the given provider id, or asks for one: those with a registration first, then by their
+  /// names.
   func provider(_ id: String?) throws(Failure) -> String {
     if let id { return id }
-    let all = try offeredProviderIDs()
-    return all[
-      try choice(
-        "Which provider?", all.map(clean), orElse: "Name the provider: PROVIDER is missing.")]
+    let missing = "Name the provider: PROVIDER is missing."
+    guard person != nil else { throw .usage(missing) }
+    let all = try offeredProviders().sorted { $0.isBefore($1) }
+    let table = Table(
+      headings: ["", "", ""],
+      rows: all.map { provider in
+        [
+          Table.Cell(provider["id"]?.plain), Table.Cell(provider["name"]?.plain),
+          provider.hasRegistration ? "ready" : "",
+        ]
+      })
+    return all[try choice("Which provider?", table.choices(), orElse: missing)]["id"]?.string ?? ""
   }
 
   /// Throws if there is no provider of this id. A misspelt id would otherwise look like a provider
   /// without accounts.
   func requireProvider(_ id: String) throws(Failure) {
-    guard try !providerIDs().contains(where: { sameBytes($0, id) }) else { return }
+    let known = try providerIDs()
+    guard !known.contains(where: { sameBytes($0, id) }) else { return }
     throw .unusable(
-      "There is no provider \(id).", NextStep("List the providers:", "providers", "list"))
+      "There is no provider \(id).\(Self.guess(id, among: known))",
+      NextStep("List the providers:", "providers", "list"))
+  }
+
+  /// Returns a question about a misspelt name, with a blank before it; empty without a near one.
+  private static func guess(_ name: String, among names: [String]) -> String {
+    let near = nearestNames(to: name, among: names)
+    return near.isEmpty ? "" : " Did you mean \(near.joined(separator: " or "))?"
   }
 
   /// Returns the ids of all providers, in the catalogue's order.
@@ -57,8 +81,11 @@ extension Console {
 
   /// Returns the ids for menus and completions: those of the providers in service.
   func offeredProviderIDs() throws(Failure) -> [String] {
+    try offeredProviders().compactMap { $0["id"]?.string }
+  }
+
+  private func offeredProviders() throws(Failure) -> [JSONValue] {
     try list("providers.list", "providers").filter { $0["retired"]?.bool != true }
-      .compactMap { $0["id"]?.string }
   }
 
   /// Returns the index of the row that the person chooses.
@@ -121,5 +148,20 @@ extension Console {
     guard !isAgreed else { return }
     guard let person else { throw .usage("\(question) Confirm with --yes.") }
     guard try person.agrees(question) else { throw .cancelled }
+  }
+}
+
+extension JSONValue {
+  /// Whether a provider of `providers.list` has a registration that sign-ins can use.
+  var hasRegistration: Bool {
+    self["configured"]?.bool == true && self["problem"] == nil
+      && self["setup"]?["needs"]?.array?.isEmpty == false
+  }
+
+  /// Whether a provider stands before another one in a list for people.
+  fileprivate func isBefore(_ other: JSONValue) -> Bool {
+    let (own, others) = (self["name"]?.plain ?? "", other["name"]?.plain ?? "")
+    guard hasRegistration == other.hasRegistration else { return hasRegistration }
+    return own.lowercased() < others.lowercased()
   }
 }

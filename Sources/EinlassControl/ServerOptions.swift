@@ -6,6 +6,11 @@ internal import Glibc
 
 /// The options common to all subcommands: the einlass, the store and the output.
 struct ServerOptions: ParsableArguments {
+  /// The names of these options in a help text.
+  static let names = [
+    "--store", "--key-file", "--key-fd", "--passphrase-fd", "--file-passphrase-fd", "--config",
+    "--providers", "--einlass", "--log-level", "--json", "--no-input",
+  ]
   private static let logLevels = ["error", "warning", "info", "debug"]
 
   @Option(help: ArgumentHelp("The account store (default: your own).", valueName: "path"))

@@ -14,7 +14,10 @@ extension NextStep {
       command = Self.command(method, step["params"] ?? [:], application, account)
     }
     foreign = step["command"]?.string
-    text += command.isEmpty && foreign == nil ? "." : ":"
+    // A question has its mark already.
+    if text.utf8.last != UInt8(ascii: "?") {
+      text += command.isEmpty && foreign == nil ? "." : ":"
+    }
   }
 
   /// Returns the command for a method; empty if this program has none.

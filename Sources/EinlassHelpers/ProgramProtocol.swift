@@ -77,16 +77,20 @@ extension Failure {
 
   /// Prints the failure to standard error, and with `--json` also to standard output.
   ///
-  /// - Parameter servesProgram: prints one line, for the log of another program.
-  package func report(_ choice: ServerChoice, servesProgram: Bool = false) {
+  /// - Parameters:
+  ///   - servesProgram: Whether to print one line, for the log of another program.
+  ///   - say: Writes a line to standard error.
+  package func report(
+    _ choice: ServerChoice, servesProgram: Bool = false, by say: (String) -> Void = complain
+  ) {
     if choice.isJSON, let json {
       try? TextOutput(STDOUT_FILENO).write(printable(["error": json]) + "\n")
     }
     let lines = lines(repeating: choice.repeated, Style(for: STDERR_FILENO))
     if !servesProgram {
-      for line in lines { complain(line) }
+      for line in lines { say(line) }
     } else if !lines.isEmpty {
-      complain(line(repeating: choice.repeated))
+      say(line(repeating: choice.repeated))
     }
   }
 }

@@ -13,8 +13,9 @@ PATIENCE = 60  # seconds; turns a hang into a failure
 
 
 class Terminal:
-    def __init__(self, command, columns=80, rows=24, output=None, **environment):
-        """Starts the command. Its standard output is the terminal, or the file `output`."""
+    def __init__(self, command, columns=400, rows=24, output=None, **environment):
+        """Starts the command. Its standard output is the terminal, or the file `output`. By default no sentence is
+        broken."""
         if reason := missing():
             pytest.skip(f"skipped: {reason}")
         # The program's side stays open here, because its modes must be readable after the program's end.

@@ -16,7 +16,7 @@ def test_accounts_are_added_listed_renamed_and_removed(store):
     code, output, _ = run("accounts", "remove", "twitter/ada", "--yes", *store)
     assert code == 0 and output.startswith("Removed twitter/ada.\n  not revoked: ")
     assert usernames(store) == []
-    assert run("accounts", *store)[1] == "No accounts. Sign in: einlassctl sign-in; or add one: einlassctl accounts add\n"
+    assert run("accounts", *store)[1] == "No accounts.\n   next: Sign in: einlassctl sign-in\n"
 
 
 def test_an_account_without_known_scopes_is_shown_as_such(store):

@@ -63,13 +63,15 @@ def test_exit_codes_are_those_of_the_help(arguments, code):
 
 
 @pytest.mark.parametrize("arguments, said", [
-    (["accounts", "lst"], "no command einlassctl accounts lst. There are: list, show, add,"),
-    (["store", "rotateKey"], "no command einlassctl store rotateKey. There are: status, check, backup, move, rotate-key, slots, unlock, lock."),
-    (["acounts"], "no command einlassctl acounts. There are: sign-in, token,"),
+    (["accounts", "lst"], "no command einlassctl accounts lst. Did you mean list?"),
+    (["store", "rotateKey"], "no command einlassctl store rotateKey. Did you mean rotate-key?"),
+    (["sing-in", "github"], "no command einlassctl sing-in. Did you mean sign-in?"),
+    (["store", "xyz"], "no command einlassctl store xyz. There are: status, check, backup, move, rotate-key, slots, unlock, lock."),
+    (["users", "list", "--for", "game"], "Unknown option '--for'.\n"), (["users", "list", "--stor", "x"], "Did you mean '--store'?"),
     (["accounts", "list", "twitter", "more"], "Unexpected argument 'more'"),
     (["accounts", "list", "twitter", "tw\u202eit\x1b[2Jter"], "Unexpected argument 'tw\ufffdit\ufffd[2Jter'"),
 ])
-def test_an_unknown_command_is_answered_with_the_known_ones(arguments, said):
+def test_an_unknown_word_is_answered_with_the_nearest_or_the_known_ones(arguments, said):
     code, output, errors = run(*arguments)
     assert (code, output) == (64, "") and said in errors
 

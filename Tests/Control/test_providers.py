@@ -70,7 +70,7 @@ def test_a_file_for_the_option_providers_is_added_whole(store, tmp_path):
 def test_an_unknown_provider_is_named(two, arguments):
     code, output, errors = run(*arguments, *two)
     assert (code, output) == (1, "") and "There is no provider nope." in errors and "einlassctl providers list" in errors
-    assert run("accounts", "--provider", "facebook", *two)[:2] == (0, "No accounts. Sign in: einlassctl sign-in; or add one: einlassctl accounts add\n")
+    assert run("accounts", "--provider", "facebook", *two)[:2] == (0, "No accounts.\n   next: Sign in: einlassctl sign-in\n")
 
 
 def test_a_registration_is_stored_and_removed_and_its_secret_is_in_no_output(store, tmp_path):
@@ -196,7 +196,7 @@ def test_a_certificate_is_read_from_a_file_that_others_may_read(store, tmp_path)
 def test_the_given_redirect_is_shown_as_the_one_to_register(store):
     place = "http://127.0.0.1:7777/back"
     with Terminal([CONTROL, "providers", "configure", "gitlab", "--redirect", place, *store]) as terminal:
-        terminal.wait_for(f"redirect: {place}")
+        terminal.wait_for(f"Redirect: {place}")
         terminal.wait_for("Client id:")
         terminal.type("\x03")
         assert terminal.end() == 1
@@ -248,8 +248,8 @@ def test_the_steps_of_a_registration_are_shown_in_their_order(store):
 
 def test_configure_shows_the_steps_before_it_asks(store):
     with Terminal([CONTROL, "providers", "configure", "github", *store]) as terminal:
-        terminal.wait_for("register at: https://github.com/settings/applications/new")
-        terminal.wait_for("step 4: Press Generate a new client secret")
+        terminal.wait_for("1. Open https://github.com/settings/applications/new")
+        terminal.wait_for("5. Press Generate a new client secret")
         terminal.wait_for("Client id:")
         terminal.type("\x03")
         assert terminal.end() == 1

@@ -91,7 +91,7 @@ def test_an_account_is_chosen_by_arrow_keys_and_removed_after_confirmation(two):
 def test_an_account_is_added_by_questions_that_show_no_secret(store):
     with Terminal([CONTROL, "accounts", "add", *store]) as terminal:
         terminal.wait_for("Which provider?")
-        terminal.type("1\r")
+        terminal.type("twitter\r")
         terminal.wait_for("User name:")
         terminal.type("adx\x7fa\r")
         terminal.wait_for("What kind of credential?")
@@ -149,9 +149,9 @@ def test_access_is_decided_and_forgotten_by_questions(store):
         terminal.type("neovim\r")
         terminal.wait_for("Which provider?")
         terminal.type("\x1b[B\x1b[A\r")
-        terminal.wait_for("May neovim use twitter accounts?")
+        terminal.wait_for("May neovim use digitalocean accounts?")
         terminal.type("2\r")
-        assert terminal.end() == 0 and "neovim may not use twitter accounts." in terminal.shown
+        assert terminal.end() == 0 and "neovim may not use digitalocean accounts." in terminal.shown
     with Terminal([CONTROL, "access", "reset", *store]) as terminal:
         terminal.wait_for("Which decision?")
         terminal.type("\r")

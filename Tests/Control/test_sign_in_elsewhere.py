@@ -43,7 +43,7 @@ def sign_in(ready, tmp_path):
             "NO_COLOR": "1"}
 
     def start(*arguments, on=Terminal):
-        return on([CONTROL, "sign-in", *arguments, "--config", str(config), "--einlass", EINLASS], **home)
+        return on([CONTROL, "sign-in", *arguments, "--no-guide", "--config", str(config), "--einlass", EINLASS], **home)
 
     return start
 

@@ -26,7 +26,7 @@ def add_forge(house, host):
     config["applications"]["*"]["forge"] = config["applications"]["*"]["gitlab"]
     house.config.write_text(json.dumps(config))
     house.do("providers", "add", str(programs.write(house, "forge.json", json.dumps(forge))))
-    with house.on_terminal("einlassctl", "sign-in", "forge") as terminal:
+    with house.on_terminal("einlassctl", "sign-in", "forge", "--no-guide") as terminal:
         assert terminal.end() == 0, terminal.shown
 
 

@@ -38,7 +38,7 @@ def test_google_signs_in_with_the_scopes_of_mail(house):
 def test_outlook_signs_in_with_the_scopes_of_mail(house):
     scope = "https://outlook.office.com/IMAP.AccessAsUser.All"
     house.change({"microsoft": {"behaviour": {"consent": "allow"}}})
-    with house.on_terminal("einlassctl", "sign-in", "microsoft", "--scope", scope) as terminal:
+    with house.on_terminal("einlassctl", "sign-in", "microsoft", "--no-guide", "--scope", scope) as terminal:
         assert terminal.end() == 1, terminal.shown
     assert house.count("microsoft", "GET", "/v1.0/me") == 1
     sign_in = next(line for line in commands("Mail") if "outlook" in line)

@@ -41,6 +41,11 @@ def test_a_token_has_many_names(signed_in):
         assert house.do("token", name) == token, name
     assert house.do("token", "gitlab", "--header") == f"Authorization: Bearer {token}"
     assert house.do("token", "gitlab", "--curl") == f'oauth2-bearer = "{token.strip()}"\n'
+    # With an address also that, at the server in its place.
+    place = house.origin("gitlab") + "/api/v4/user"
+    for address in (place, "https://gitlab.com/api/v4/user"):
+        lines = f'oauth2-bearer = "{token.strip()}"\nurl = "{place}"\n'
+        assert house.do("token", address, "--curl").replace("\\/", "/") == lines
 
 
 def test_a_token_of_twelve_thousand_bytes_is_one_line(house):

@@ -292,8 +292,7 @@ public final class Provider: Sendable {
   func moved(id: String, name: String, by move: OriginMove) -> Provider {
     let moved = relocated(move.callAsFunction)
     return Provider(
-      moved, id: id, name: name, aliases: [], homepage: .some(nil),
-      setup: setup.relocated(move.callAsFunction), server: .some(nil),
+      moved, id: id, name: name, aliases: [], homepage: .some(nil), server: .some(nil),
       folders: moved.folders + move.servers.filter { !$0.path.isEmpty })
   }
 
@@ -305,7 +304,7 @@ public final class Provider: Sendable {
       dynamicRegistration: dynamicRegistration?.relocated(move),
       flows: flows.map { $0.relocated(move) }, identity: identity?.relocated(move),
       verification: verification?.relocated(move), revocation: revocation?.relocated(move),
-      server: server?.relocated(move), folders: folders.map(move))
+      setup: setup.relocated(move), server: server?.relocated(move), folders: folders.map(move))
   }
 
   /// Returns the same provider with this trust in its server.

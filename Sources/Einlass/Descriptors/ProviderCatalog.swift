@@ -242,9 +242,9 @@ public struct ProviderCatalog: Sendable {
   /// Returns the provider with this id or alias, compared as bytes. Throws `unknownProvider`.
   public func provider(_ id: String) throws(Problem) -> Provider {
     guard let entry = entry(id) else {
-      throw Problem(
-        .unknownProvider, "There is no provider with this id.",
-        hint: .init("providers.list"))
+      var hint = Problem.Hint("providers.list")
+      hint.lists["nearest"] = nearestNames(to: id, among: entries.map(\.id))
+      throw Problem(.unknownProvider, "There is no provider with this id.", hint: hint)
     }
     return entry.provider
   }

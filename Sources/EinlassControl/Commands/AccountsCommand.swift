@@ -33,8 +33,9 @@ struct AccountsList: ServerCommand {
     let accounts = try console.accounts(of: provider)
     if accounts.isEmpty, let provider { try console.requireProvider(provider) }
     try console.report(
-      ["accounts": .array(accounts.map(\.json))], Account.table(accounts),
-      empty: "No accounts. Sign in: einlassctl sign-in; or add one: einlassctl accounts add")
+      ["accounts": .array(accounts.map(\.json))],
+      Account.table(accounts.sorted { $0.title < $1.title }),
+      empty: "No accounts.\n   next: Sign in: einlassctl sign-in")
   }
 }
 

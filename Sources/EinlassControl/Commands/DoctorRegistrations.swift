@@ -9,13 +9,14 @@ extension Doctor {
     // With an invalid configuration einlass lists no providers.
     guard console.greeting["configuration"] == nil else { return [] }
     let providers = try console.list("providers.list", "providers")
-    let ready = providers.filter {
-      $0["configured"]?.bool == true && $0["problem"] == nil
-        && $0["setup"]?["needs"]?.array?.isEmpty == false
-    }
-    let names = ready.compactMap { $0["id"]?.plain }.joined(separator: ", ")
+    let names = providers.filter(\.hasRegistration).compactMap { $0["id"]?.plain }
+      .joined(separator: ", ")
     var findings = [
-      Finding("registrations", .well, names.isEmpty ? "none yet" : "sign-ins can start at \(names)")
+      names.isEmpty
+        ? Finding(
+          "registrations", .well, "none yet",
+          NextStep("Sign in on a terminal, which leads to one:", "sign-in"))
+        : Finding("registrations", .well, "sign-ins can start at \(names)")
     ]
     findings += leftOut(console)
     findings += unusable(providers, by: "einlassctl")

@@ -88,36 +88,47 @@ struct ProvidersConfigure: ServerCommand {
 
   func run(with console: Console) throws(Failure) {
     let provider = try console.provider(provider)
-    var params: JSONObject = ["provider": .string(provider)]
-    params["flowKind"] = flowKind.map { .string($0) }
-    if remove {
-      params["remove"] = true
-    } else {
-      try fill(&params, console)
-    }
-    let result = try console.call("providers.configure", params)
-    let isReady = result["configured"]?.bool == true
     let place = clean(provider) + (flowKind.map { " for \($0)" } ?? "")
+    guard !remove else {
+      var params: JSONObject = ["provider": .string(provider), "remove": true]
+      params["flowKind"] = flowKind.map { .string($0) }
+      let result = try console.call("providers.configure", params)
+      return try console.report(.object(result), ["Removed the registration at \(place)."])
+    }
+    let result = try store(at: provider, console, showingSteps: clientId == nil)
+    let isReady = result["configured"]?.bool == true
     try console.report(
       .object(result),
-      remove
-        ? ["Removed the registration at \(place)."]
-        : [
-          "Stored your registration at \(place).",
-          params["redirect"].map { "Its redirect address: \(clean($0.plain))" },
-          isReady
-            ? NextStep("Sign in there:", "sign-in", provider).line(repeating: server.repeated)
-            : nil,
-        ].compactMap(\.self))
+      [
+        "Stored your registration at \(place).",
+        result["redirect"].map { "Its redirect address: \(clean($0.plain))" },
+        isReady
+          ? NextStep("Sign in there:", "sign-in", provider).line(repeating: server.repeated) : nil,
+      ].compactMap(\.self))
   }
 
-  private func fill(_ params: inout JSONObject, _ console: Console) throws(Failure) {
+  /// Asks for the missing parts of the registration, and stores it.
+  func store(
+    at provider: String, _ console: Console, showingSteps: Bool
+  ) throws(Failure) -> JSONObject {
     let known = try console.list("providers.list", "providers").first {
-      $0["id"] == params["provider"]
+      sameBytes($0["id"]?.string ?? "", provider)
     }
-    let setup = known?["setup"]
+    if showingSteps, let person = console.person {
+      RegistrationSteps.show(known?["setup"], redirect: redirect, to: person)
+    }
+    var params: JSONObject = ["provider": .string(provider)]
+    params["flowKind"] = flowKind.map { .string($0) }
+    try fill(&params, known?["setup"], console)
+    var result = try console.call("providers.configure", params)
+    result["redirect"] = params["redirect"]
+    return result
+  }
+
+  private func fill(
+    _ params: inout JSONObject, _ setup: JSONValue?, _ console: Console
+  ) throws(Failure) {
     let needs = setup?["needs"]?.array ?? []
-    if clientId == nil, let person = console.person { show(setup, to: person) }
     let missing = "Name the client id: --client-id is missing."
     params["clientId"] = .string(
       try console.text("Client id:", given: clientId, orElse: missing))
@@ -168,14 +179,5 @@ struct ProvidersConfigure: ServerCommand {
       if let text = String(validating: bytes, as: UTF8.self) { return text }
     } catch { throw .unusableFile(path, error) }
     throw .unusable("\(path) does not contain PEM text.")
-  }
-
-  /// Shows the provider's instructions for the registration of an application.
-  private func show(_ setup: JSONValue?, to person: Person) {
-    for (name, value) in RegistrationSteps.members(of: setup) {
-      let given = name == "redirect" ? redirect : nil
-      guard let text = given ?? value else { continue }
-      person.show("\(name): \(clean(text))")
-    }
   }
 }

@@ -22,4 +22,25 @@ enum RegistrationSteps {
       ),
     ]
   }
+
+  /// Shows the instructions with numbered steps, the form as the first one.
+  ///
+  /// - Parameter redirect: The redirect address of the command line, in place of the provider's.
+  static func show(_ setup: JSONValue?, redirect: String? = nil, to person: Person) {
+    for (name, text) in [("Costs", setup?["costs"]), ("Approval", setup?["approval"])] {
+      if let text = text?.plain { person.show(clean("\(name): \(text)")) }
+    }
+    let form = (setup?["form"] ?? setup?["documentation"])?.plain
+    let steps = (form.map { ["Open \($0)"] } ?? []) + (setup?["steps"]?.strings ?? [])
+    for (number, step) in steps.enumerated() {
+      for line in labelled("  \(number + 1). ", clean(step), person.columns) { person.show(line) }
+    }
+    for (name, text) in [
+      ("Redirect", redirect ?? setup?["redirect"]?.plain), ("Ends", setup?["ends"]?.plain),
+      ("Notes", setup?["notes"]?.plain),
+    ] {
+      guard let text else { continue }
+      for line in labelled("  \(name): ", clean(text), person.columns) { person.show(line) }
+    }
+  }
 }

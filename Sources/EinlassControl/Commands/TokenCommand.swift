@@ -22,7 +22,7 @@ struct TokenCommand: ServerCommand {
         einlassctl token github
         einlassctl token github/ada --scope repo --min-validity 5m
         einlassctl token https://gitlab.example.com/group/app.git
-        einlassctl token github --curl | curl -K - https://api.github.com/user
+        einlassctl token https://api.github.com/user --curl | curl -sSf -K -
       """)
 
   @Argument(
@@ -71,7 +71,8 @@ struct TokenCommand: ServerCommand {
     static func help(for value: Form) -> ArgumentHelp? {
       switch value {
       case .header: "Print an HTTP header: Authorization: Bearer …"
-      case .curl: "Print a configuration for curl -K -, so that no token stands in a command line."
+      case .curl:
+        "Print a configuration for curl -K -, so that no token stands in a command line: the token, and the url if an address is named."
       case .idToken: "Print the id_token (OpenID Connect) instead, refreshed before it ends."
       }
     }
@@ -84,7 +85,7 @@ struct TokenCommand: ServerCommand {
   }
 
   var actsAs: String? { application }
-  var servesProgram: Bool { true }
+  var servesProgram: Bool { !Console.isForPerson }
   var asksPerson: Bool {
     signsIn && Terminal.isTerminal(STDIN_FILENO) && Terminal.isTerminal(STDERR_FILENO)
   }
@@ -96,7 +97,55 @@ struct TokenCommand: ServerCommand {
     needs.resource = resource
     needs.minValidity = minValidity?.count
     needs.refreshes = refresh
-    try TokenQuestion(what, needs, as: form?.inside).run(with: console)
+    // The simulated providers are in the place of the real ones.
+    let isMoved = form == .curl && what.hasPrefix("https://") && server.configurationInUse != nil
+    let place = isMoved ? try ConfigurationFile(server).moved(what) : what
+    do throws(Failure) {
+      try TokenQuestion(place, needs, as: form?.inside).run(with: console)
+    } catch {
+      let accounts = try console.accounts(offeredAfter: error, of: what)
+      if accounts.count > 1, !server.noInput, Console.isForPerson,
+        Terminal.isTerminal(STDIN_FILENO), let person = Person(console.einlass)
+      {
+        guard let index = try person.choice("Which account?", Account.rows(accounts)) else {
+          throw error
+        }
+        return try TokenQuestion(accounts[index].id, needs, as: form?.inside).run(with: console)
+      }
+      throw console.explained(error, about: what, accounts)
+    }
+  }
+}
+
+extension Console {
+  /// Whether the output is shown to a person, and read by no program.
+  static var isForPerson: Bool {
+    Terminal.isTerminal(STDOUT_FILENO) && Terminal.isTerminal(STDERR_FILENO)
+  }
+
+  /// Returns the accounts of a provider if the person has to choose one of them; else none.
+  fileprivate func accounts(
+    offeredAfter failure: Failure, of provider: String
+  ) throws(Failure) -> [Account] {
+    guard case .refused(let refusal) = failure, refusal.reason == "interactionRequired",
+      refusal.ownStep?.command.starts(with: ["accounts", "prefer"]) == true
+    else { return [] }
+    return try accounts(of: provider)
+  }
+
+  /// Returns the failure of a request for a token, with the names that the person may have meant.
+  fileprivate func explained(
+    _ failure: Failure, about name: String, _ accounts: [Account]
+  ) -> Failure {
+    guard case .refused(var refusal) = failure else { return failure }
+    if refusal.reason == "unknownProvider" {
+      refusal.message = "There is no provider \(name)."
+    } else if accounts.count > 1 {
+      let names = accounts.map { clean($0.name) }.prefix(20).joined(separator: ", ")
+      refusal.message = "\(clean(name)) has \(accounts.count) accounts: \(names)."
+      refusal.ownStep = NextStep("Name one of them:", "token", accounts[0].title)
+    }
+    return .refused(refusal)
   }
 }
 
@@ -124,7 +173,7 @@ struct RejectCommand: ServerCommand {
   @OptionGroup var server: ServerOptions
 
   var actsAs: String? { application }
-  var servesProgram: Bool { true }
+  var servesProgram: Bool { !Console.isForPerson }
   var asksPerson: Bool { false }
 
   func run(with console: Console) throws(Failure) {

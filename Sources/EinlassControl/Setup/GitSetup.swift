@@ -31,14 +31,7 @@ struct GitSetup: SetupCommand {
     let wanted = providers.isEmpty ? try console.accounts().map(\.provider) : providers
     var addresses: [(address: String, provider: String)] = []
     for provider in try console.list("providers.list", "providers") {
-      let id = provider["id"]?.string ?? ""
-      // A host that takes a user name is one for git: its API takes the token alone.
-      for host in provider["hosts"]?.array ?? [] where host["username"] != nil {
-        let name = host["host"]?.string ?? ""
-        // The host of a provider that the configuration moves to this machine.
-        let isHere = name.hasPrefix("127.0.0.1:") || name.hasPrefix("localhost:")
-        addresses.append(("http\(isHere ? "" : "s")://\(name)", id))
-      }
+      addresses += Self.addresses(of: provider).map { ($0, provider["id"]?.string ?? "") }
     }
     for service in try ConfigurationFile(server).services {
       let address = service["address"]?.string ?? ""
@@ -62,6 +55,17 @@ struct GitSetup: SetupCommand {
     }
     let used = wanted.filter { provider in addresses.contains { sameBytes($0.provider, provider) } }
     return (settings, used.reduce(into: []) { if !$0.contains($1) { $0.append($1) } })
+  }
+
+  /// Returns the addresses of a provider's hosts with git.
+  static func addresses(of provider: JSONValue) -> [String] {
+    // A host that takes a user name is one for git: its API takes the token alone.
+    (provider["hosts"]?.array ?? []).filter { $0["username"] != nil }.map { host in
+      let name = host["host"]?.string ?? ""
+      // The host of a provider that the configuration moves to this machine.
+      let isHere = name.hasPrefix("127.0.0.1:") || name.hasPrefix("localhost:")
+      return "http\(isHere ? "" : "s")://\(name)"
+    }
   }
 
   /// The value for `git-credential-einlass`, or a command for the shell if git would not find it.

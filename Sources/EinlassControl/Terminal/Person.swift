@@ -31,7 +31,10 @@ final class Person {
   }
 
   /// Shows a line.
-  func show(_ line: String) { terminal.write(line + "\n") }
+  func show(_ line: String) { terminal.write(fitted(line, to: columns) + "\n") }
+
+  /// The columns for text. The last one stays empty, because some terminals begin a new line there.
+  var columns: Int { size.columns - 1 }
 
   /// Shows the progress of a long operation in one line, and removes that line at the end.
   func showProgress(_ done: Int64?, of total: Int64?) {
@@ -52,7 +55,7 @@ final class Person {
   ) throws(Failure) -> String? {
     if isHidden { terminal.hush() }
     return try terminal.withKeys { () throws(Failure) in
-      terminal.write(style.tinted(question, .heading) + " ")
+      terminal.write(fitted(style.tinted(question, .heading), to: columns) + " ")
       defer { terminal.write("\n") }
       var text = ""
       while let key = try key(prompt) {
@@ -81,11 +84,10 @@ final class Person {
     if isDumb { return try number(question, rows, prompt) }
     var picker = Picker(rows)
     return try terminal.withKeys { () throws(Failure) in
-      terminal.write(
-        style.tinted(question, .heading)
-          + style.tinted(
-            "  (arrow keys, its number or text; Enter chooses >, Ctrl-C cancels)", .faint)
-          + "\n")
+      let hint = "(arrow keys, its number or text; Enter chooses >, Ctrl-C cancels)"
+      let isShort = question.columns + 2 + hint.columns <= columns
+      show(style.tinted(question, .heading) + (isShort ? "  \(style.tinted(hint, .faint))" : ""))
+      if !isShort { show(style.tinted(hint, .faint)) }
       var height = draw(picker)
       while let key = try key(prompt) {
         switch picker.press(key) {
@@ -121,8 +123,7 @@ final class Person {
   private var size: (columns: Int, rows: Int) { Terminal.size(of: terminal.number) ?? (80, 24) }
 
   private func draw(_ picker: Picker) -> Int {
-    // The last column stays empty, because some terminals begin a new line there.
-    let lines = picker.lines(columns: size.columns - 1, rows: size.rows - 2)
+    let lines = picker.lines(columns: columns, rows: size.rows - 2)
     terminal.write(lines.joined(separator: "\n") + "\n")
     return lines.count
   }

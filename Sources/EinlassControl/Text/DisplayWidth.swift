@@ -9,8 +9,15 @@ extension Character {
 }
 
 extension String {
-  /// The width on a terminal in columns.
-  var columns: Int { reduce(0) { $0 + $1.columns } }
+  /// The width on a terminal in columns, without the escape sequences of a tint.
+  var columns: Int {
+    var isSequence = false
+    return reduce(0) { sum, character in
+      if character == "\u{1B}" { isSequence = true }
+      defer { if character == "m" { isSequence = false } }
+      return isSequence ? sum : sum + character.columns
+    }
+  }
 
   /// Returns the beginning of the text in at most `columns` columns, with an ellipsis if it was
   /// cut.

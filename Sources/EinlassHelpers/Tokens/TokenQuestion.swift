@@ -29,11 +29,25 @@ package struct TokenQuestion: ProgramProtocol {
     switch form {
     case nil: token.text
     case .header: token.headers.map { "\($0.name): \($0.value)" }.joined(separator: "\n")
-    case .curl where !token.target.headers.isEmpty:
-      token.headers.map { "header = \(JSONValue.string("\($0.name): \($0.value)").text)" }
-        .joined(separator: "\n")
-    case .curl: "oauth2-bearer = \(JSONValue.string(token.text).text)"
+    case .curl:
+      (headersForCurl(token) + urlForCurl(token)).joined(separator: "\n")
     case .idToken: token.idToken ?? ""
     }
+  }
+
+  private func headersForCurl(_ token: Token) -> [String] {
+    token.target.headers.isEmpty
+      ? [setting("oauth2-bearer", token.text)]
+      : token.headers.map { setting("header", "\($0.name): \($0.value)") }
+  }
+
+  private func urlForCurl(_ token: Token) -> [String] {
+    guard let address = token.target.address, address.holds("://") else { return [] }
+    return [setting("url", address)]
+  }
+
+  /// Returns a line of a configuration of curl.
+  private func setting(_ name: String, _ value: String) -> String {
+    "\(name) = \(JSONValue.string(value).text)"
   }
 }

@@ -333,9 +333,8 @@ extension NextStep {
     let params = hint.parameters.sorted { $0.key < $1.key }.map {
       ($0.key, JSONValue.string($0.value))
     }
-    let lists = hint.lists.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }.map {
-      ($0.key, JSONValue($0.value))
-    }
+    let lists = hint.lists.filter { !$0.value.isEmpty && $0.key != "nearest" }
+      .sorted { $0.key < $1.key }.map { ($0.key, JSONValue($0.value)) }
     let replace = hint.replaces ? [("replace", JSONValue.bool(true))] : []
     self.init(hint.label, hint.method, JSONObject(params + lists + replace))
   }
@@ -344,7 +343,10 @@ extension NextStep {
 extension Problem.Hint {
   /// The words of the step.
   var label: String {
-    switch method {
+    if let nearest = lists["nearest"], !nearest.isEmpty {
+      return "Did you mean \(nearest.joined(separator: " or "))?"
+    }
+    return switch method {
     case "access.reset": "Forget the earlier answer, to be asked again"
     case "access.set": "Allow the access"
     case "accounts.add":

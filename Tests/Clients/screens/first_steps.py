@@ -41,10 +41,16 @@ def type_lines(folder, ready):
             tmux("send-keys", "-l", line)
             tmux("send-keys", "Enter")
             if number == 0:
+<<<<<<< HEAD
                 page, code = wait_for(screen, r"(http://\S+/device)\s.*?\b([A-Z]{4}-[A-Z]{4})\s").groups()
                 form = {"user_code": code, "decision": "allow", "user": "3001"}
                 urllib.request.urlopen(page, urllib.parse.urlencode(form).encode()).close()
             wait_for(screen, rf"^(\$ [^\n]*\n(?:(?!\$)[^\n]*\n)+){{{number + 1}}}\$\s*$")
+=======
+                wait_for(screen, r"Use it for git")
+                tmux("send-keys", "y", "Enter")
+        wait_for(screen, r'"login".*\$\s*$')  # the answer has no line end
+>>>>>>> 4f7ed0c9 (fixup! einlassctl: one command leads from nothing to a push)
         return tmux("capture-pane", "-p", "-e").rstrip().removesuffix("$").rstrip()
 
 
