@@ -26,6 +26,8 @@ from world import CONTROL, EINLASS, PROJECT, SANDBOX, World, visit
 DEVICE_CODE = re.compile(r"^ *(http://\S+/device)\s.*?^ *([A-Z]{4}-[A-Z]{4})\s", re.DOTALL | re.MULTILINE)
 # The lines that a person types at a command that asks.
 TYPED = {
+    r"einlassctl sign-in": ["github", "y"],
+    r"einlassctl sign-in (github|gitlab)": ["y"],
     r"einlassctl sign-in \S+( --scope \S+)*": [],
     r"einlassctl providers configure github": ["demo-github", "demo-secret"],
     r"einlassctl accounts add": ["twitter", "joan", "OAuth 1.0a", "1002-system-token", "1002-system-secret",

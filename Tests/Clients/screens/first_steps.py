@@ -4,10 +4,9 @@
 """
 import json
 import re
-import subprocess
 import sys
 import tempfile
-import urllib.parse
+import time
 import urllib.request
 from html import escape
 from pathlib import Path
@@ -27,31 +26,42 @@ COLOURS = {"31": "#f2777a", "32": "#99cc99", "33": "#ffcc66", "34": "#6699cc", "
 
 def lines_of_page():
     """The sign-in, the setup and the clone of the page."""
-    (block,) = (block for block in blocks(PAGE, (PROJECT / PAGE).read_text()) if "sandbox.json" in block.text)
-    return [command.partition("  # ")[0].rstrip() for command, _ in parsed(block.text)][1:4]
+    (block,) = (block for block in blocks(PAGE, (PROJECT / PAGE).read_text()) if "--try" in block.text)
+    return [command.partition("  # ")[0].rstrip() for command, _ in parsed(block.text)]
 
 
-def type_lines(folder, ready):
+def type_lines(folder):
     """Returns the screen with its colours, after the lines of the page."""
-    house = House(folder, ready)
+    house = House(folder, {"config": {}})
+    house.config.unlink()
     house.environment.pop("NO_COLOR")
-    (folder / "work/sandbox.json").write_text(json.dumps(ready, separators=(",", ":")))
-    with shell(folder, house.environment, COLUMNS, ROWS) as (tmux, screen):
-        for number, line in enumerate(lines_of_page()):
+    (folder / "bin/einlass-sandbox").symlink_to(SANDBOX)
+    first, *lines = lines_of_page()
+    variables = {**house.environment, "TMPDIR": str(folder), "DISPLAY": ":none", "SHELL": "/bin/sh"}
+    with shell(folder, variables, COLUMNS, ROWS) as (tmux, screen):
+        tmux("send-keys", f"exec {first} env PS1='$ ' bash --norc", "Enter")
+        (trial,) = wait_until(lambda: list(folder.glob("tmp.*/sandbox.json")))
+        control = json.loads(wait_until(trial.read_text))["control"]
+        change = json.dumps({"github": {"behaviour": {"consent": "allow"}}}).encode()
+        urllib.request.urlopen(urllib.request.Request(control.rstrip("/") + "/state", change, method="PATCH")).close()
+        tmux("send-keys", "clear", "Enter")
+        for number, line in enumerate(lines):
+            wait_for(screen, rf"^(\$ [^\n]*\n(?:(?!\$)[^\n]*\n)+){{{number}}}\$\s*$")
             tmux("send-keys", "-l", line)
             tmux("send-keys", "Enter")
             if number == 0:
-<<<<<<< HEAD
-                page, code = wait_for(screen, r"(http://\S+/device)\s.*?\b([A-Z]{4}-[A-Z]{4})\s").groups()
-                form = {"user_code": code, "decision": "allow", "user": "3001"}
-                urllib.request.urlopen(page, urllib.parse.urlencode(form).encode()).close()
-            wait_for(screen, rf"^(\$ [^\n]*\n(?:(?!\$)[^\n]*\n)+){{{number + 1}}}\$\s*$")
-=======
                 wait_for(screen, r"Use it for git")
                 tmux("send-keys", "y", "Enter")
         wait_for(screen, r'"login".*\$\s*$')  # the answer has no line end
->>>>>>> 4f7ed0c9 (fixup! einlassctl: one command leads from nothing to a push)
         return tmux("capture-pane", "-p", "-e").rstrip().removesuffix("$").rstrip()
+
+
+def wait_until(look):
+    for _ in range(600):
+        if found := look():
+            return found
+        time.sleep(0.1)
+    raise TimeoutError
 
 
 def spans(line):
@@ -84,11 +94,7 @@ def draw(shown):
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, \
-            subprocess.Popen([SANDBOX], stdout=subprocess.PIPE, text=True) as sandbox:
-        try:
-            shown = type_lines(Path(folder), json.loads(sandbox.stdout.readline()))
-        finally:
-            sandbox.terminate()
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        shown = type_lines(Path(folder))
     PICTURE.write_text(draw(shown))
     print(shown)
