@@ -6,7 +6,7 @@ internal import EinlassJSON
 /// Further operations: `descriptor(of:)` in `Discovery/ProviderAdding.swift`,
 /// `protectedResource(at:challenge:)` in `Discovery/ProtectedResource.swift`, `configure` and
 /// `requireRegistration` in `Registrations/`, `exportedAccounts` and `importAccounts` in
-/// `Moving/ExportAndImport.swift`.
+/// `Moving/ExportAndImport.swift`, `sign` in `Access/RequestSigning.swift`.
 public final class Einlass: Sendable {
   public let catalog: ProviderCatalog
   public let store: AccountStore
@@ -68,17 +68,6 @@ public final class Einlass: Sendable {
   /// Checks a credential with its provider. An invalid credential is a result, not an error.
   public func verify(_ request: VerifyRequest) async throws(Problem) -> Verification {
     try await CredentialCheck(request, in: self).run()
-  }
-
-  /// Returns the `Authorization` header, and the `DPoP` header if needed, for a request of the
-  /// front end.
-  ///
-  /// Signs only with a credential issued to the caller's registration, and only while access is
-  /// granted. Throws `unknownAccount`, `authenticatorUnconfigured`, `accessNotGranted`,
-  /// `bindingMismatch`, `reloginNeeded`, `unsafeURL`, and `throttled` with detail `refusedByService`
-  /// for a service that has just refused the credential.
-  public func sign(_ request: SignRequest) throws(Problem) -> RequestAuthorization {
-    try authorization(for: request, in: catalog, store: store, effects: effects)
   }
 
   /// Makes an account the application's preferred one of a provider, or removes the preference.

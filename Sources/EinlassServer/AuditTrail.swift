@@ -24,6 +24,8 @@ struct AuditEvent {
   var state: String?
   /// The number of entries or accounts.
   var count: Int64?
+  /// The method, host and path of a signed request.
+  var request: String?
 }
 
 extension AuditEvent {
@@ -137,6 +139,7 @@ final class AuditTrail: Sendable {
         "includes": event.includes.isEmpty ? nil : JSONValue(event.includes.map(\.rawValue)),
         "subject": event.subject.map(JSONValue.string),
         "state": event.state.map(JSONValue.string), "count": event.count.map { JSONValue($0) },
+        "request": event.request.map(JSONValue.string),
         "process": JSONValue(Int64(ThisProcess.id)),
         "parent": .string(ThisProcess.parentExecutable),
       ])

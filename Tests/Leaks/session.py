@@ -25,7 +25,7 @@ PERMITTED = {
     "users.signIn": CREDENTIAL - {("credential", "refreshToken")},
     "users.link": CREDENTIAL - {("credential", "refreshToken")},
     "users.reauthenticate": CREDENTIAL - {("credential", "refreshToken")},
-    "credentials.sign": {("authorization",), ("dpop",), ("headers",)},
+    "credentials.sign": {("headers",)},
 }
 # The only members of the data of an error that may contain a secret.
 PERMITTED_IN_ERRORS = {("pendingCredential",), ("next", "params", "pendingCredential")}

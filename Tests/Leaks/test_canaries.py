@@ -124,7 +124,7 @@ def live(session, canaries, provider, folder):
         credential = session.call("credentials.get", account=entered["account"])["credential"]
         if credential["type"] == "oauth2":  # the proof is returned, and its key is not
             signed = session.call("credentials.sign", account=entered["account"], method="GET", url=provider.base + "/a")
-            assert signed["dpop"] and credential["idToken"]
+            assert [field["name"] for field in signed["headers"]] == ["Authorization", "DPoP"] and credential["idToken"]
     for provider.reflects in (True, False):
         session.password = canaries["refusedPassword" if provider.reflects else "password"]
         entered = session.call("accounts.signIn", provider="fcsdk", server={"host": provider.base, "useCookies": True})

@@ -56,6 +56,10 @@ class FrontEnd(Session):
         self.call("access.set", provider=provider, state="granted")
         return answer.result["account"]
 
+    def signed(self, **params):
+        """Returns the fields of a signed request, by name."""
+        return {field["name"]: field["value"] for field in self.call("credentials.sign", **params)["headers"]}
+
     def token(self, account, **params):
         return self.call("credentials.get", account=account, **params)["credential"]["token"]
 

@@ -143,8 +143,7 @@ class EinlassClient(Client):
         if not self.run.proofs:
             return {"Authorization": "Bearer " + self.front_end.token(**wanted)}
         nonce = {"nonce": self.nonce} if self.nonce else {}
-        proven = self.front_end.call("credentials.sign", method="POST", url=self.run.url, **wanted, **nonce)
-        return {"Authorization": proven["authorization"], **({"DPoP": proven["dpop"]} if "dpop" in proven else {})}
+        return self.front_end.signed(method="POST", url=self.run.url, **wanted, **nonce)
 
 
 def page_status(url):

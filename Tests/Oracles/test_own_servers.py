@@ -199,7 +199,7 @@ def test_nothing_of_a_gitea_in_a_folder_leaves_it(start, serve):
     assert (resolved["provider"], resolved["username"], resolved["scheme"]) == (place, "oauth2", "basic")
     for address in ("", "/", "/gitx", "/other/git", "/g%69t/a", "/git;a/b"):
         assert front_end.refused("services.resolve", address=server.host + address) == "unsafeURL", address
-    assert front_end.call("credentials.sign", account=account, method="GET", url=server.base + "/api/v1/user")["authorization"]
+    assert front_end.signed(account=account, method="GET", url=server.base + "/api/v1/user")["Authorization"]
     for address in ("/api/v1/user", "/gitx", "/git/../api", "/git/%2e%2e/api", "/git%2Fapi"):
         refused = front_end.refused("credentials.sign", account=account, method="GET", url=server.host + address)
         assert refused == "unsafeURL", address

@@ -64,18 +64,17 @@ def test_a_token_is_bound_refreshed_and_shown_to_its_resource(server, start):
     assert result["valid"] and result["identity"]["id"] == "42"
 
     url = server["base"] + "/things"
-    first = front_end.call("credentials.sign", account=account, method="PUT", url=url + "?a=b")
-    headers = {"Authorization": first["authorization"], "DPoP": first["dpop"]}
+    headers = front_end.signed(account=account, method="PUT", url=url + "?a=b")
     status, nonce = send(url + "?a=b", "PUT", headers)
     assert status == 200
     # The same proof again, no proof, a proof for another method, and the token as a bearer token.
     assert send(url, "PUT", headers)[0] == 401
-    assert send(url, "PUT", {"Authorization": first["authorization"]})[0] == 401
-    second = front_end.call("credentials.sign", account=account, method="GET", url=url, nonce=nonce)
-    assert send(url, "PUT", {"Authorization": second["authorization"], "DPoP": second["dpop"]})[0] == 401
+    assert send(url, "PUT", {"Authorization": headers["Authorization"]})[0] == 401
+    second = front_end.signed(account=account, method="GET", url=url, nonce=nonce)
+    assert send(url, "PUT", second)[0] == 401
     assert send(url, "PUT", {"Authorization": "Bearer " + fresh["token"]})[0] == 401
-    third = front_end.call("credentials.sign", account=account, method="PUT", url=url, nonce=nonce)
-    assert send(url, "PUT", {"Authorization": third["authorization"], "DPoP": third["dpop"]})[0] == 200
+    third = front_end.signed(account=account, method="PUT", url=url, nonce=nonce)
+    assert send(url, "PUT", third)[0] == 200
 
 
 def test_a_proof_is_valid_for_one_request_only(server, start):
@@ -87,13 +86,12 @@ def test_a_proof_is_valid_for_one_request_only(server, start):
     url, elsewhere = server["base"] + "/things", server["base"] + "/others"
     former = front_end.call("credentials.get", account=account)["credential"]["token"]
     fresh = front_end.token(account, forceRefresh=True)
-    signed = front_end.call("credentials.sign", account=account, method="PUT", url=url)
-    assert signed["authorization"] == "DPoP " + fresh
+    signed = front_end.signed(account=account, method="PUT", url=url)
+    assert signed["Authorization"] == "DPoP " + fresh
     nonce = send(url, "PUT", {"Authorization": "DPoP " + fresh})[1]
 
     def sign(**about):
-        return front_end.call("credentials.sign", account=account,
-                              **{"method": "PUT", "url": url, "nonce": nonce, **about})["dpop"]
+        return front_end.signed(account=account, **{"method": "PUT", "url": url, "nonce": nonce, **about})["DPoP"]
 
     def spoiled(proof):
         head, claims, signature = proof.split(".")

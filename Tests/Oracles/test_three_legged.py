@@ -60,7 +60,7 @@ def test_a_callback_brings_the_verifier(oauth1, start, name):
     credential = front_end.call("credentials.get", account=account)["credential"]
     assert credential["type"] == "oauth1" and credential["key"]
     url = oauth1["base"] + "/1.1/account/verify_credentials.json"
-    header = front_end.call("credentials.sign", account=account, method="GET", url=url)["authorization"]
+    header = front_end.signed(account=account, method="GET", url=url)["Authorization"]
     with urllib.request.urlopen(urllib.request.Request(url, headers={"Authorization": header})) as answer:
         assert json.load(answer)["screen_name"] == oauth1["identity"]["screenName"]
     # Another sign-in finds the same account.

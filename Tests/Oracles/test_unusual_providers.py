@@ -201,8 +201,7 @@ def test_a_host_takes_fields_of_its_own(server, start, name, is_described):
     front_end = start(words, REGISTRATION)
     account = enter(server, front_end, front_end.send("accounts.signIn", provider="oracle"), name).result["account"]
     front_end.call("access.set", provider="oracle", state="granted")
-    signed = front_end.call("credentials.sign", account=account, method="GET", url="https://api.example.org/things")
-    fields = signed.get("headers", {}) | ({"Authorization": signed["authorization"]} if "authorization" in signed else {})
+    fields = front_end.signed(account=account, method="GET", url="https://api.example.org/things")
     resolved = front_end.call("services.resolve", address="https://api.example.org/things").get("headers", {})
     assert fields == {field: value.replace("{token}", front_end.token(account)) for field, value in resolved.items()} \
         or not is_described
@@ -213,5 +212,5 @@ def test_a_host_takes_fields_of_its_own(server, start, name, is_described):
         with pytest.raises(urllib.error.HTTPError):
             urllib.request.urlopen(request)
     # The provider's other servers take bearer tokens.
-    assert front_end.call("credentials.sign", account=account, method="GET", url=server.base + name)["authorization"] \
+    assert front_end.signed(account=account, method="GET", url=server.base + name)["Authorization"] \
         == "Bearer " + front_end.token(account)

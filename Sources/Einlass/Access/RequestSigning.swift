@@ -1,75 +1,150 @@
 internal import EinlassJSON
 
-/// Returns the headers for a request of the front end: `credentials.sign`.
-///
-/// Uses only a credential issued to the caller's registration, and only while access is granted.
-func authorization(
-  for request: SignRequest, in catalog: ProviderCatalog, store: AccountStore, effects: Effects
-) throws(Problem) -> RequestAuthorization {
-  let account = try store.account(request.account)
-  let provider = try catalog.provider(account.provider)
-  let own = try store.registration(
-    request.registration, at: provider, for: account.id, resource: request.resource)
-  let stored = try store.issuedCredential(
-    of: account, at: provider, to: request.application, own, for: request.resource)
-  let clientID = stored.registration.clientID
-  let address = try address(of: request)
-  guard provider.serves(address, for: request.resource, among: request.services) else {
-    throw .notServed(address, by: provider)
-  }
-  let now = effects.now()
-  if let problem = account.refusal(of: stored, by: address.origin, at: provider, now: now) {
-    throw problem
-  }
-  let host = provider.hosts.first(where: ServiceAddress(originOf: address).isServed(at:))
-  var signed = RequestAuthorization(authorization: nil, clientID: clientID)
-  signed.headers = host?.headers ?? []
-  switch stored.credential {
-  case .oauth2(let credential):
-    let token = revealedText(credential.accessToken)
-    guard credential.proofKey != nil else {
-      let fields = host?.fields(for: token) ?? [Parameter("Authorization", "Bearer \(token)")]
-      signed.authorization = fields.first { $0.name == "Authorization" }?.value
-      signed.headers = fields.filter { $0.name != "Authorization" }
-      return signed
+extension Einlass {
+  /// Returns the fields that a front end adds to its own request. A credential that is refused or about
+  /// to end is renewed first, if `request.renewal` is set.
+  ///
+  /// Uses only a credential issued to the caller's registration, and only while access is granted.
+  /// Throws `unknownAccount`, `authenticatorUnconfigured`, `accessNotGranted`, `bindingMismatch`,
+  /// `reloginNeeded`, `unsafeURL`, `throttled` with detail `refusedByService` for a service that has
+  /// just refused the credential, and the problems of a renewal.
+  public func sign(_ request: SignRequest) async throws(Problem) -> RequestAuthorization {
+    let signing = try Signing(request, in: self)
+    if let renewal = request.renewal, signing.isRenewalDue {
+      _ = try await credential(renewal)
+      return try Signing(request, in: self).authorization()
     }
-    let nonce = request.nonce ?? effects.memory.proofNonces.read(address.origin)
-    let proof = ProofOfPossession(credential)?.text(
-      method: request.method, address: address, token: token, nonce: nonce,
-      id: effects.randomBytes(16), now: effects.now(at: address))
-    // A server refuses a bound token without its proof.
-    guard let proof else { throw .reloginNeeded(provider, account) }
-    (signed.authorization, signed.proof) = ("DPoP \(token)", proof)
-  case .oauth1(let token):
-    let registration = try provider.complete(own, with: provider.signatureMethod.needs)
-    let signer = Signer(
-      method: provider.signatureMethod, registration: registration, token: token)
-    signed.authorization = signer.authorization(
-      method: request.method, address: address, form: request.form,
-      nonce: Signer.nonce(effects), timestamp: effects.now(at: address))
-  case .session: throw .flowNotSupported(provider, "a signed request")
+    return try signing.authorization()
   }
-  return signed
+}
+
+/// A request of a front end, with the account and the credential that sign it.
+private struct Signing {
+  private let request: SignRequest
+  private let effects: Effects
+  private let account: Account
+  @Indirect private var provider: Provider
+  @Indirect private var own: ClientRegistration?
+  @Indirect private var stored: StoredCredential
+  @Indirect private var address: WebAddress
+  @Indirect private var place: ServiceAddress
+
+  init(_ request: SignRequest, in einlass: Einlass) throws(Problem) {
+    let store = einlass.store
+    let account = try store.account(request.account)
+    let provider = try einlass.catalog.provider(account.provider)
+    let own = try store.registration(
+      request.registration, at: provider, for: account.id, resource: request.resource)
+    let stored = try store.issuedCredential(
+      of: account, at: provider, to: request.application, own, for: request.resource)
+    let address = try webAddress(of: request)
+    let place = ServiceAddress(requested: address)
+    guard provider.serves(place, for: request.resource, among: request.services) else {
+      throw .notServed(address, by: provider)
+    }
+    guard !provider.issuesCredentials(at: address, by: request.method) else {
+      throw .issuesCredentials(address, provider)
+    }
+    let problem = account.refusal(
+      of: stored, by: address.origin, at: provider, now: einlass.effects.now())
+    if let problem { throw problem }
+    (self.request, self.account, self.provider, self.own) = (request, account, provider, own)
+    (self.stored, self.address, self.place) = (stored, address, place)
+    effects = einlass.effects
+  }
+
+  /// Whether `credentials.get` would not return the stored credential as it is.
+  var isRenewalDue: Bool {
+    guard case .oauth2(let token) = stored.credential else { return false }
+    let end = effects.now() + provider.marginSeconds(of: stored)
+    return stored.isRefused || (token.expiresAt ?? .max) <= end
+      || provider.isCheckDue(stored, effects)
+  }
+
+  func authorization() throws(Problem) -> RequestAuthorization {
+    let clientID = stored.registration.clientID
+    switch stored.credential {
+    case .oauth2(let credential):
+      let token = revealedText(credential.accessToken)
+      guard credential.proofKey != nil else {
+        return RequestAuthorization(fields: fields(with: token), clientID: clientID)
+      }
+      let nonce = request.nonce ?? effects.memory.proofNonces.read(address.origin)
+      let proof = ProofOfPossession(credential)?.text(
+        method: request.method, address: address, token: token, nonce: nonce,
+        id: effects.randomBytes(16), now: effects.now(at: address))
+      // A server refuses a bound token without its proof.
+      guard let proof else { throw .reloginNeeded(provider, account) }
+      let fields = [Parameter("Authorization", "DPoP \(token)"), Parameter("DPoP", proof)]
+      return RequestAuthorization(fields: fields + (host?.headers ?? []), clientID: clientID)
+    case .oauth1(let token):
+      let registration = try provider.complete(own, with: provider.signatureMethod.needs)
+      let signer = Signer(
+        method: provider.signatureMethod, registration: registration, token: token)
+      let signature = signer.authorization(
+        method: request.method, address: address, form: request.form,
+        nonce: Signer.nonce(effects), timestamp: effects.now(at: address))
+      return RequestAuthorization(
+        fields: [Parameter("Authorization", signature)] + (host?.headers ?? []),
+        clientID: clientID)
+    case .session: throw .flowNotSupported(provider, "a signed request")
+    }
+  }
+
+  private var host: ServedHost? {
+    provider.hosts.first(where: ServiceAddress(originOf: address).isServed(at:))
+  }
+
+  /// The fields that the service takes, or else the host.
+  private func fields(with token: String) -> [Parameter] {
+    let service = request.services.filter {
+      sameBytes($0.provider, provider.id) && place.isBelow($0.address)
+    }.max { $1.address.isCloser(than: $0.address) }
+    guard (service?.scheme ?? host?.scheme) == .basic else {
+      let own = service?.scheme == nil ? host?.fields(for: token) : nil
+      return own ?? [Parameter("Authorization", "Bearer \(token)")]
+    }
+    let named = [service?.username, host?.username, account.username].compactMap(\.self)
+    // A host that takes any user name has * for it.
+    let username = named.first { $0 != "*" && isBasicUsername($0) } ?? "oauth2"
+    return [
+      Parameter("Authorization", "Basic " + Base64.encode(Array("\(username):\(token)".utf8)))
+    ]
+  }
+}
+
+extension ServiceAddress {
+  /// The place of a request. A path that programs read differently counts only as one to the origin.
+  fileprivate init(requested url: WebAddress) {
+    var path = url
+    path.query = nil
+    self = (try? ServiceAddress(path.text)) ?? ServiceAddress(originOf: url)
+  }
 }
 
 extension Provider {
   /// Whether a request to this address may be signed: it is at a host or an origin of the provider,
   /// at the protected resource of the credential, or at a service of the configuration.
   fileprivate func serves(
-    _ url: WebAddress, for resource: String?, among services: [Service]
+    _ address: ServiceAddress, for resource: String?, among services: [Service]
   ) -> Bool {
+    guard !serves(address) else { return true }
     var places = services.filter { sameBytes($0.provider, id) }.map(\.address)
     if let resource = resource.flatMap({ try? ServiceAddress($0) }) { places.append(resource) }
-    var path = url
-    path.query = nil
-    // A path that programs read differently counts only as a request to the origin.
-    let address = (try? ServiceAddress(path.text)) ?? ServiceAddress(originOf: url)
-    guard !serves(address) else { return true }
     return places.contains(where: address.isBelow)
   }
 }
 
-private func address(of request: SignRequest) throws(Problem) -> WebAddress {
+extension Problem {
+  fileprivate static func issuesCredentials(_ url: WebAddress, _ provider: Provider) -> Problem {
+    Problem(
+      .unsafeURL,
+      "\(provider.name) issues or ends credentials at this address of \(url.origin), so no request to it is signed.",
+      detail: "notServed", provider: provider.id, path: "/url")
+  }
+}
+
+private func webAddress(of request: SignRequest) throws(Problem) -> WebAddress {
   let address: WebAddress
   do { address = try WebAddress.parse(request.url) } catch {
     throw Problem(

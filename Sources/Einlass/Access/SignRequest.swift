@@ -1,17 +1,13 @@
-/// The headers that a front end adds to its own request.
+/// The fields that a front end adds to its own request.
 public struct RequestAuthorization: Sendable, Equatable {
-  /// The value of the `Authorization` header; `nil` if another field has the token.
-  public var authorization: String?
-  /// The further fields, which may have the token.
-  public var headers: [Parameter] = []
-  /// The value of the `DPoP` header, for a token bound to a key. RFC 9449 section 7.1.
-  public var proof: String?
+  /// Mostly `Authorization`, and `DPoP` for a token bound to a key (RFC 9449 section 7.1); at some
+  /// hosts others.
+  public var fields: [Parameter]
   /// The client id of the registration that the credential was issued to.
   public var clientID: String
 
-  public init(authorization: String?, proof: String? = nil, clientID: String) {
-    self.authorization = authorization
-    self.proof = proof
+  public init(fields: [Parameter], clientID: String) {
+    self.fields = fields
     self.clientID = clientID
   }
 }
@@ -29,6 +25,9 @@ public struct SignRequest: Sendable {
   public var url: String
   /// The fields of a form-encoded body. OAuth 1.0a signs them. RFC 5849 section 3.4.1.3.1.
   public var form: [Parameter]
+  /// The request for a newer credential, for a stored one that is refused or about to end; `nil` to
+  /// sign with the stored one in any case.
+  @Indirect public var renewal: CredentialRequest?
   /// The services of the configuration. Requests to them are signed too.
   public var services: [Service] = []
   /// The resource's nonce for the proof: `DPoP-Nonce` of its last answer.

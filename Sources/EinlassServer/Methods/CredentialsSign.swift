@@ -12,21 +12,13 @@ func credentialsSign(_ server: Server) -> Method {
       params: fields(
         .account, .resource, Params.method, Params.url, Params.form, Params.nonce),
       result: .object([
-        .optional(
-          "authorization", .string(maxBytes: nil),
-          "The value of the Authorization header; missing if one of headers has the token.",
-          isSecret: true),
-        .optional(
-          "headers", .map(.string(maxBytes: nil)),
-          "The further fields that the provider's host takes, by the name.", isSecret: true),
-        .optional(
-          "dpop", .string(maxBytes: nil),
-          "The value of the DPoP header to send too, if the token is bound to a key.",
-          isSecret: true),
+        .required(
+          "headers", .array(.object(field), max: nil), "The fields to add to the request.",
+          isSecret: true)
       ]),
-      reasons: [
-        "unknownAccount", "accessNotGranted", "authenticatorUnconfigured", "reloginNeeded",
-        "notIssuedToThisClient", "unsafeURL", "bindingMismatch", "throttled", "accountStoreFailure",
+      reasons: retrievalReasons + [
+        "accountBanned", "flowNotSupported", "throttled", "tokenNotSaved", "networkFailure",
+        "providerFailure", "verificationFailed", "unsafeURL",
       ]),
     .task { params, _ async throws(RPCError) in
       let frontEnd = server.session.frontEnd
@@ -40,26 +32,42 @@ func credentialsSign(_ server: Server) -> Method {
           form: params[Params.form], nonce: params[Params.nonce])
         request.resource = params[.resource]
         request.services = server.configuration.services
-        let signed = try server.einlass.sign(request)
-        try server.audit.record(
-          AuditEvent(
-            application: frontEnd.application, method: "credentials.sign",
-            provider: account.provider, account: id, clientID: signed.clientID,
-            credential: "authorization"))
-        return .object(
-          JSONObject(present: [
-            "authorization": signed.authorization.map(JSONValue.string),
-            "headers": signed.headers.isEmpty
-              ? nil : .object(JSONObject(signed.headers.map { ($0.name, .string($0.value)) })),
-            "dpop": signed.proof.map(JSONValue.string),
-          ]))
+        request.renewal = server.credentialRequest(of: id, for: params[.resource])
+        let signed = try await server.budgetedEinlass.sign(request)
+        var event = AuditEvent(
+          application: frontEnd.application, method: "credentials.sign",
+          provider: account.provider, account: id, clientID: signed.clientID,
+          credential: "authorization")
+        event.request = request.line
+        try server.audit.record(event)
+        return [
+          "headers": .array(
+            signed.fields.map { ["name": .string($0.name), "value": .string($0.value)] })
+        ]
       } catch { throw RPCError(error) }
     })
 }
 
+private let field: [Field] = [
+  .required("name", .string(maxBytes: nil), "The name."),
+  .required("value", .string(maxBytes: nil), "The value."),
+]
+
+extension SignRequest {
+  /// The method, the host and the path for the audit trail: without the query, which often has
+  /// secrets.
+  fileprivate var line: String? {
+    guard var address = try? WebAddress.parse(url) else { return nil }
+    address.query = nil
+    let line = "\(method) \(address.authority)\(address.path)"
+    return String(decoding: line.utf8.prefix(256), as: UTF8.self)
+  }
+}
+
 private enum Params {
   static let method = TypedField.required(
-    "method", .oneOf(["GET", "POST", "PUT", "PATCH", "DELETE"]), "The method of the request.")
+    "method", .oneOf(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]),
+    "The method of the request.")
   static let url = TypedField.required(
     "url", .string(maxBytes: 8192), "The address of the request.", isSecret: true)
   static let form = TypedField.optional(
@@ -70,8 +78,12 @@ private enum Params {
 }
 
 private let credentialsSignDescription = """
+  - Add each of `headers` to the request, in place of one of the same name. They are those that the service or its host
+    takes: mostly `Authorization`, with Basic for a git host, and `DPoP` beside it for a token that is bound to a key (RFC
+    9449).
+  - A token that ends soon is refreshed first, as in [`credentials.get`](#credentialsget).
   - The address must be at one of the `hosts` of the provider, at an origin of its own requests, at the `resource`, or at a
-    service of the [configuration](README.md#services). Another one is `unsafeURL` with the `detail` `notServed`.
-  - A token with `tokenType: "DPoP"` is bound to a key that stays here (RFC 9449). Each request has both headers:
-    `authorization`, and `dpop` as `DPoP`.
+    service of the [configuration](README.md#services). Another one is `unsafeURL` with the `detail` `notServed`. So is an
+    endpoint for authorization, tokens, devices, registration, revocation or introspection.
+  - The header of an OAuth 2.0 account has the token itself, so it is no less than `credentials.get`.
   """

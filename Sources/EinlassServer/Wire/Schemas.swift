@@ -319,6 +319,8 @@ let components: [String: Schema] = [
       .optional("subject", .identifier, "The application of a decision."),
       .optional("state", Schema(AccessGrant.State.self), "The decision; missing after a reset."),
       .optional("count", .count, "The number of entries or accounts."),
+      .optional(
+        "request", .string(maxBytes: nil), "The method, host and path of a signed request."),
       .required("process", .integer(), "The process of einlass that wrote it."),
       .required(
         "parent", .string(maxBytes: nil), "The program that started it; empty if unknown."),

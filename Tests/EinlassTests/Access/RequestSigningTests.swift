@@ -39,12 +39,12 @@ struct RequestSigningTests {
   }
 
   @Test("The header has the documented values and a valid signature")
-  func documented() throws {
+  func documented() async throws {
     let script = Script(store: store())
     let effects = script.effects.with(now: { 1_318_622_958 })
     let engine = Einlass(
       catalog: ProviderCatalog.builtIn, store: script.store.accountStore, effects: effects)
-    let header = try #require(try engine.sign(request()).authorization)
+    let header = try #require(await engine.sign(request()).authorization)
     let fields = try #require(AuthorizationHeader.parse(header))
     let sent = Dictionary(uniqueKeysWithValues: fields.map { ($0.name, $0.value) })
     #expect(sent["oauth_consumer_key"] == SignerTests.documented.key)
@@ -64,7 +64,7 @@ struct RequestSigningTests {
     #expect(script.log.isEmpty)
   }
 
-  @Test func `A request to an address without a provider is not signed`() throws {
+  @Test func `A request to an address without a provider is not signed`() async throws {
     let engine = Einlass(
       catalog: ProviderCatalog.builtIn, store: store().accountStore,
       effects: Script(store: store()).effects)
@@ -84,24 +84,25 @@ struct RequestSigningTests {
         $0.services = services
       }
       if isSigned {
-        _ = try engine.sign(asked)
+        _ = try await engine.sign(asked)
       } else {
-        let problem = try #require(throws: Problem.self) { try engine.sign(asked) }
-        #expect(problem.reason == .unsafeURL && problem.detail == "notServed")
+        let problem = await #expect(throws: Problem.self) { try await engine.sign(asked) }
+        #expect(problem?.reason == .unsafeURL && problem?.detail == "notServed")
       }
     }
   }
 
   @Test("A bearer token is put into the header unchanged")
-  func bearer() throws {
+  func bearer() async throws {
     let script = Script(store: Sample.graphStore(issuedTo: ["APP"]))
-    let header = try Sample.engine(script).sign(
+    let signed = try await Sample.engine(script).sign(
       request {
         $0.account = Account.ID(rawValue: "a_ada@example.org")
         $0.registration = ClientRegistration(clientID: "APP")
         $0.url = "https://graph.facebook.com/me"
       })
-    #expect(header == RequestAuthorization(authorization: "Bearer TOKEN-APP", clientID: "APP"))
+    let field = Parameter("Authorization", "Bearer TOKEN-APP")
+    #expect(signed == RequestAuthorization(fields: [field], clientID: "APP"))
   }
 
   @Test(
@@ -110,8 +111,8 @@ struct RequestSigningTests {
   func systemsOwn() async throws {
     let script = Script([.json(Sample.chirpIdentity)], store: Sample.chirpStore())
     let registration = ClientRegistration(clientID: "SYS", clientSecret: Secret("guessed"))
-    let signing = #expect(throws: Problem.self) {
-      try Sample.engine(script).sign(request { $0.registration = registration })
+    let signing = await #expect(throws: Problem.self) {
+      try await Sample.engine(script).sign(request { $0.registration = registration })
     }
     #expect(signing?.reason == .bindingMismatch)
     let verifying = await #expect(throws: Problem.self) {
@@ -150,10 +151,10 @@ struct RequestSigningTests {
   ]
 
   @Test("An invalid request is not signed", arguments: cases)
-  func refused(example: Case) throws {
+  func refused(example: Case) async throws {
     let script = Script(store: store())
-    let problem = #expect(throws: Problem.self) {
-      try Sample.engine(script).sign(request(example.change))
+    let problem = await #expect(throws: Problem.self) {
+      try await Sample.engine(script).sign(request(example.change))
     }
     #expect(problem?.reason == example.reason)
   }
@@ -161,14 +162,103 @@ struct RequestSigningTests {
   @Test(
     "Without access, or for another server, no request is signed",
     arguments: [AccessGrant.State.denied, nil])
-  func noAccess(grant: AccessGrant.State?) throws {
-    let denied = #expect(throws: Problem.self) {
-      try Sample.engine(Script(store: store(grant: grant))).sign(request())
+  func noAccess(grant: AccessGrant.State?) async throws {
+    let denied = await #expect(throws: Problem.self) {
+      try await Sample.engine(Script(store: store(grant: grant))).sign(request())
     }
     #expect(denied?.reason == .accessNotGranted)
-    let moved = #expect(throws: Problem.self) {
-      try Sample.engine(Script(store: store(origin: "http://127.0.0.1:1"))).sign(request())
+    let moved = await #expect(throws: Problem.self) {
+      try await Sample.engine(Script(store: store(origin: "http://127.0.0.1:1"))).sign(request())
     }
     #expect(moved?.reason == .bindingMismatch)
   }
+
+  /// A store with a token of GitHub that lasts for this time.
+  private func forge(seconds: Int64 = 3600) -> ScriptedStore {
+    let account = Sample.account("ada", "github")
+    let token = OAuth2Credential(
+      accessToken: Secret("OLD"), expiresAt: Script.now + seconds, refreshToken: Secret("RT"))
+    let stored = StoredCredential(
+      role: .application, registration: ClientRegistration(clientID: "APP"),
+      credential: .oauth2(token),
+      binding: ProviderBinding(
+        origins: ["https://api.github.com", "https://github.com"], clientID: "APP",
+        flowKind: .authorizationCode))
+    return ScriptedStore(
+      accounts: [account], grants: Sample.grants("github", .granted),
+      credentials: [account.id: [stored]])
+  }
+
+  private func forgeRequest(_ url: String, _ method: String = "GET") -> SignRequest {
+    var request = SignRequest(
+      application: Sample.application, registration: Sample.registration,
+      account: Account.ID(rawValue: "a_ada"), method: method, url: url)
+    request.renewal = CredentialRequest(
+      application: Sample.application, registration: { _ in Sample.registration },
+      account: request.account)
+    return request
+  }
+
+  @Test(arguments: [
+    ("https://api.github.com/user", "Bearer OLD"),
+    ("https://github.com/ada/app.git/info/refs", "Basic eC1hY2Nlc3MtdG9rZW46T0xE"),
+    ("https://any.example/app", "Basic YWRhOk9MRA=="), ("https://own.example/x", "Bearer OLD"),
+  ])
+  func `A header has the scheme and the user name of the service, or else of the host`(
+    url: String, header: String
+  ) async throws {
+    var asked = forgeRequest(url, "HEAD")
+    asked.services = [
+      Service(
+        try ServiceAddress("https://any.example"), provider: "github", username: "*",
+        scheme: .basic),
+      Service(try ServiceAddress("https://own.example"), provider: "github"),
+    ]
+    let script = Script(store: forge())
+    #expect(try await Sample.engine(script).sign(asked).authorization == header)
+    #expect(script.requests.isEmpty)
+  }
+
+  @Test(arguments: [(61, "Bearer OLD"), (60, "Bearer NEW")] as [(Int64, String)])
+  func `A token that ends within the margin is renewed before a request is signed`(
+    seconds: Int64, header: String
+  ) async throws {
+    let fresh = #"{"access_token":"NEW","refresh_token":"RT2","token_type":"bearer"}"#
+    let script = Script([.json(fresh)], store: forge(seconds: seconds))
+    let asked = forgeRequest("https://api.github.com/user")
+    #expect(try await Sample.engine(script).sign(asked).authorization == header)
+    #expect(script.requests.count == (header == "Bearer NEW" ? 1 : 0))
+  }
+
+  @Test(arguments: [
+    ("https://github.com/login/oauth/access_token", "POST", false),
+    ("https://github.com/LOGIN//oauth/./access_token/", "GET", false),
+    ("https://github.com/login/oauth/access%5Ftoken?a=b", "POST", false),
+    ("https://github.com/login/oauth/access%255Ftoken", "POST", false),
+    ("https://github.com/login%2Foauth%2Faccess_token", "POST", false),
+    ("https://github.com/a/..;x/login/oauth/access_token;x", "POST", false),
+    ("https://github.com/login/oauth/authorize", "GET", false),
+    ("https://github.com/login/device/code", "POST", false),
+    ("https://api.github.com/applications/APP/token", "DELETE", false),
+    ("https://api.github.com/applications/APP/token", "GET", true),
+    ("https://api.github.com/login/oauth/access_token", "POST", true),
+    ("https://github.com/login/oauth", "GET", true),
+    ("https://github.com/access_token/login/oauth", "POST", true),
+  ])
+  func `A request that gets or ends a credential is not signed`(
+    url: String, method: String, isSigned: Bool
+  ) async throws {
+    let engine = try Sample.engine(Script(store: forge()))
+    do throws(Problem) {
+      _ = try await engine.sign(forgeRequest(url, method))
+      #expect(isSigned)
+    } catch {
+      #expect(!isSigned && error.reason == .unsafeURL)
+    }
+  }
+}
+
+extension RequestAuthorization {
+  /// The value of the field `Authorization`.
+  var authorization: String? { fields.first { $0.name == "Authorization" }?.value }
 }

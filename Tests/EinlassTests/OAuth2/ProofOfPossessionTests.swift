@@ -198,9 +198,10 @@ import Testing
       application: Sample.application, registration: ClientRegistration(clientID: "APP"),
       account: account.id, method: "PUT", url: "https://api.example/things?a=b", nonce: "R")
     asked.services = [Service(try ServiceAddress("https://api.example"), provider: "example")]
-    let signed = try engine(script).sign(asked)
+    let signed = try await engine(script).sign(asked)
     #expect(signed.authorization == "DPoP AT2")
-    let own = try Self.decoded(try #require(signed.proof))
+    let proof = signed.fields.first { $0.name == "DPoP" }?.value
+    let own = try Self.decoded(try #require(proof))
     #expect(own.header["jwk"] == two.header["jwk"])
     #expect(own.claims["htm"] == "PUT" && own.claims["htu"] == "https://api.example/things")
     #expect(own.claims["nonce"] == "R")

@@ -88,14 +88,16 @@ struct RefusalTests {
   }
 
   @Test(arguments: [("https://api.github.com", true), (service, false)])
-  func `A request to a refusing service is not signed`(service: String, isRefused: Bool) throws {
+  func `A request to a refusing service is not signed`(
+    service: String, isRefused: Bool
+  ) async throws {
     let script = Script(store: Self.store([(service, 60)]))
     let request = SignRequest(
       application: Sample.application, registration: Sample.registration, account: Self.account.id,
       method: "GET", url: "https://api.github.com/user", form: [])
     let engine = try Sample.engine(script)
     do throws(Problem) {
-      let signed = try engine.sign(request)
+      let signed = try await engine.sign(request)
       #expect(!isRefused && signed.authorization == "Bearer TOKEN")
     } catch { #expect(isRefused && error.detail == "refusedByService") }
   }
