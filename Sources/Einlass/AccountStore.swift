@@ -287,6 +287,9 @@ public final class AccountStore: Sendable {
 extension AccountStore {
   /// Returns the same store with these in place of its own.
   public func with(
+    reading: (
+      @Sendable (Patience, (any StoreReader) throws(Problem) -> Void) throws(Problem) -> Void
+    )? = nil,
     add: (@Sendable (NewAccount, Patience) throws(Problem) -> Added)? = nil,
     credentials: (@Sendable (Account.ID, Place?, Patience) throws(Problem) -> [StoredCredential])? =
       nil,
@@ -294,7 +297,8 @@ extension AccountStore {
     maintenance: StoreMaintenance? = nil, begunRenewals: BegunRenewals? = nil
   ) -> AccountStore {
     AccountStore(
-      reading: reading, changes: changes, add: add ?? self.add, addAll: addAll, update: update,
+      reading: reading ?? self.reading, changes: changes, add: add ?? self.add, addAll: addAll,
+      update: update,
       remove: remove, decide: decide, credentials: credentials ?? self.credentials, settle: settle,
       forgetCredentials: forgetCredentials, setPreferred: setPreferred,
       isRemote: isRemote ?? self.isRemote, lease: lease ?? self.lease,

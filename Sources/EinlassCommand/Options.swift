@@ -33,6 +33,8 @@ struct Options: Equatable {
   var isTest = false
   /// Whether prompts are in the pseudo-language.
   var isPseudo = false
+  /// The limits of a front end that is not trusted.
+  var door = DoorOptions()
 
   /// The reason for a refused command line, as a sentence for the person.
   struct UsageError: Error, Equatable {
@@ -76,6 +78,7 @@ struct Options: Equatable {
         guard framing != nil else { throw UsageError("--framing needs lines or headers") }
       case "--test" where inline == nil: isTest = true
       case "--pseudo-language" where inline == nil: isPseudo = true
+      case "--as", "--only", "--account", "--until": try door.take(name, try value())
       case "--help" where inline == nil, "-h" where inline == nil: action = .help
       case "--version" where inline == nil:
         action = .version(isJSON: rest.first == "--json")
@@ -90,6 +93,7 @@ struct Options: Equatable {
     if keyFile != nil, keyDescriptor != nil {
       throw UsageError("--key-file and --key-fd exclude each other")
     }
+    try requireSoundDoor()
     let numbers = descriptors.map(\.number)
     guard Set(numbers).count == numbers.count else {
       throw UsageError(
@@ -185,6 +189,13 @@ extension Options {
       --trace FILE         write the messages without secrets to this file; it keeps the newest 16 MiB
       --answers FILE       answer prompts from JSON Lines: {"kind":"selectAccount","action":"accept","username":"ada"}
                            (only with --store memory or loopback origins)
+      --as NAME --only METHOD,… --account ID,… [--until TIME]
+                           a door for a program that is not trusted. With credentials.get or
+                           credentials.sign it hands out the tokens of its accounts: it limits accounts
+                           and time, and keeps no token from the program. The program is the
+                           application NAME, and has these methods and accounts alone, until
+                           2026-11-29T18:00:00Z. METHOD: services.resolve, credentials.get,
+                           credentials.sign, credentials.reject, accounts.list
       --test               test.advanceClock moves the clock (same condition)
       --pseudo-language    put an accent on each letter of the words in prompts, and brackets around them,
                            for tests of a front end

@@ -69,6 +69,7 @@ final class Wiring {
     }
     parts.prompter = options.prompter.map { [$0] } ?? configuration.prompter
     if options.isPseudo { parts.language = .pseudo }
+    parts.door = try options.door.door()
     if let clock { parts.advanceClock = { clock.advance(.seconds($0)) } }
     self.parts = parts
     self.options = options
@@ -95,6 +96,10 @@ final class Wiring {
     }
     let server = server()
     defer { parts.audit.finish() }
+    do throws(Problem) { try server.openDoor() } catch {
+      throw Refusal.configuration("The door stays closed. \(error.message)")
+    }
+    defer { server.closeDoor() }
     let code = try server.serve(streams, signals: SignalDescriptor(), options: options)
     // An answer to `initialize` has named the problem already.
     if let problem = parts.configurationProblem, !server.hasGreeted {
@@ -283,6 +288,18 @@ final class Wiring {
         "The \(what) \(path) \(error.explanation)", path, advice: Problem.Advice.of(error),
         command: error.command)
     }
+  }
+}
+
+extension DoorOptions {
+  /// The door of these options, which opens now; `nil` without one.
+  fileprivate func door() throws(Wiring.Refusal) -> Door? {
+    guard let application else { return nil }
+    let now = LiveEffects.now()
+    guard end.map({ $0 > now }) ?? true else { throw .usage("--until is over") }
+    return Door(
+      application: application, methods: methods, accounts: accounts.map(Account.ID.init),
+      end: end, now: now, bootSeconds: { BootTime.seconds })
   }
 }
 

@@ -44,4 +44,33 @@ package func timestamp(_ seconds: Int64) -> String {
     "\(minute.prefix(10))T\(minute.suffix(5)):\(twoDigits((seconds % 60 + 60) % 60))Z"
 }
 
+/// Returns a time of RFC 3339 without fractions of a second in Unix seconds: `2026-11-21T09:30:05Z`,
+/// `2026-11-21T10:30:05+01:00`; `nil` if the text is not one.
+package func seconds(of text: String) -> Int64? {
+  let bytes = Array(text.utf8)
+  func number(_ start: Int) -> Int64? {
+    let digits = bytes[start..<start + 2]
+    guard digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+    return Int64(String(decoding: digits, as: UTF8.self))
+  }
+  let isUTC = bytes.last == UInt8(ascii: "Z")
+  guard bytes.count == (isUTC ? 20 : 25), bytes[10] == UInt8(ascii: "T"),
+    bytes[13] == UInt8(ascii: ":"), bytes[16] == UInt8(ascii: ":"),
+    let day = startOfDay(String(decoding: bytes[..<10], as: UTF8.self)),
+    let hour = number(11), hour < 24, let minute = number(14), minute < 60,
+    let second = number(17), second < 60
+  else { return nil }
+  let local = day + hour * 3_600 + minute * 60 + second
+  guard !isUTC else { return local }
+  guard bytes[22] == UInt8(ascii: ":"), let hours = number(20), hours < 24,
+    let minutes = number(23), minutes < 60
+  else { return nil }
+  let offset = hours * 3_600 + minutes * 60
+  switch bytes[19] {
+  case UInt8(ascii: "+"): return local - offset
+  case UInt8(ascii: "-"): return local + offset
+  default: return nil
+  }
+}
+
 private func twoDigits(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }

@@ -44,6 +44,7 @@ extension Peer {
   /// Answers a request once. The answer is written together with all pending output.
   func answer(_ ticket: RequestTable.Ticket, _ outcome: Outcome) {
     guard ticket.use() else { return }
+    let outcome = options.gate == nil ? outcome : outcome.mapError(\.terse)
     trace(ticket, outcome)
     switch ticket.place {
     case .line: write(outcome, id: ticket.id, of: ticket.method.descriptor)
@@ -54,6 +55,7 @@ extension Peer {
   /// Answers a message that is not a request of a method.
   func refuse(_ error: RPCError, id: RequestID?, place: Place) {
     options.log.debug("rpc", "refused: \(error.reason)")
+    let error = options.gate == nil ? error : error.terse
     let message = Outcome.failure(error).message(id: id)
     options.trace?.record(.outbound, message, of: message)
     switch place {

@@ -59,6 +59,7 @@ extension Peer {
         RequestTable.Ticket(id: $0, method: method, place: place)
       }
       if let lifecycle = method.lifecycle { return handle(lifecycle, request, ticket) }
+      try options.gate?(method.descriptor.name, request.params)
       try start(request, method, ticket, admission)
     } catch {
       guard request.id == nil else {

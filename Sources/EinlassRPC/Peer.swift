@@ -27,6 +27,9 @@ public final class Peer: Sendable {
     public var log: Log = .silent
     /// The trace of all messages, redacted.
     public var trace: Trace?
+    /// Throws for a request that a client without trust may not make. With this check the client
+    /// learns code and reason of an error and nothing else, and gets no notification.
+    public var gate: (@Sendable (_ method: String, JSONObject) throws(RPCError) -> Void)?
     /// Runs on the event loop's thread before the requests of a read are dispatched. It starts the
     /// state that these requests share.
     public var willTakeRequests: @Sendable () -> Void = {}
@@ -121,6 +124,7 @@ extension Peer {
   /// Sends a notification. Returns `false`, and sends nothing, if it is longer than a line may be.
   @discardableResult
   public func notify(_ method: String, _ params: JSONObject) -> Bool {
+    guard options.gate == nil else { return true }
     let message: JSONValue = [
       "jsonrpc": "2.0", "method": .string(method), "params": .object(params),
     ]

@@ -192,6 +192,13 @@ extension RPCError {
     return error
   }
 
+  /// The same error with its code and reason alone.
+  var terse: RPCError {
+    var error = self
+    (error.message, error.data) = (reason, ["reason": .string(reason)])
+    return error
+  }
+
   /// The error object of an answer (JSON-RPC 2.0 section 5.1).
   public var json: JSONValue {
     ["code": JSONValue(Int64(code)), "message": .string(message), "data": .object(data)]

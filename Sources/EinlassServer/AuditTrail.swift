@@ -26,9 +26,16 @@ struct AuditEvent {
   var count: Int64?
   /// The method, host and path of a signed request.
   var request: String?
+  @Indirect var door: Door?
 }
 
 extension AuditEvent {
+  /// Makes the entry for the beginning or the end of a door.
+  init(_ method: String, _ door: Door) {
+    self.init(application: door.application, method: method)
+    self.door = door
+  }
+
   /// Makes the entry for a credential that an application receives.
   init(
     _ method: String, handing credential: Credential, of account: Account,
@@ -140,6 +147,9 @@ final class AuditTrail: Sendable {
         "subject": event.subject.map(JSONValue.string),
         "state": event.state.map(JSONValue.string), "count": event.count.map { JSONValue($0) },
         "request": event.request.map(JSONValue.string),
+        "methods": (event.door?.methods).map { JSONValue($0) },
+        "accounts": event.door.map { JSONValue($0.accounts.map(\.rawValue)) },
+        "until": (event.door?.end).map { JSONValue($0) },
         "process": JSONValue(Int64(ThisProcess.id)),
         "parent": .string(ThisProcess.parentExecutable),
       ])

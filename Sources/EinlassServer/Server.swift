@@ -26,6 +26,8 @@ public final class Server: Sendable {
     @Indirect public var script: Script
     /// The command of the person's program for prompts that the front end cannot show.
     public var prompter: [String] = []
+    /// The limits of a front end that is not trusted; `nil` for the person's own.
+    @Indirect public var door: Door?
     public var version: String
     /// Makes the watch of the store's changes; `nil` if no other process can change the store.
     public var watch: ChangeFeed.Watching?
@@ -74,6 +76,7 @@ public final class Server: Sendable {
   let script: Script
   let version: String
   let advanceClock: (@Sendable (Int64) -> Void)?
+  let door: Door?
   let session: Session
   let announcer: Announcer
   let changes: ChangeFeed
@@ -93,7 +96,8 @@ public final class Server: Sendable {
   private let sharedSnapshot = SharedSnapshot()
 
   public init(_ parts: Parts) {
-    let session = Session()
+    let session = Session(parts.door)
+    door = parts.door
     let announcer = Announcer(
       session: session, sharesUsers: parts.configuration.users.isShared)
     self.session = session
@@ -117,12 +121,14 @@ public final class Server: Sendable {
     script = parts.script
     version = parts.version
     advanceClock = parts.advanceClock
-    changes = ChangeFeed(store: parts.store, announcer: announcer, watching: parts.watch)
+    changes = ChangeFeed(
+      store: parts.store, announcer: announcer, watching: parts.door == nil ? parts.watch : nil)
     network = NetworkFeed(parts.network) {
       announcer.announceChange("network.changed", ["online": .bool($0)])
     }
     store = shared.announced(by: changes, announcer)
       .leasing(unless: isWithoutLeases)
+      .behind(parts.door, now: parts.effects.now)
     refresher = Refresher(
       effects: effects, executor: { announcer.executor },
       failed: { [attachedLog] request, problem in
@@ -152,8 +158,10 @@ public final class Server: Sendable {
     options.notifications = { notifications }
     options.secretErrorMembers = ["pendingCredential"]
     options.isPersonal = isPersonal
-    options.willTakeRequests = { [sharedSnapshot, changes, added, session] in
+    options.gate = gate
+    options.willTakeRequests = { [sharedSnapshot, changes, added, session, isDoor = door != nil] in
       sharedSnapshot.forget()
+      guard !isDoor else { return added.refreshBeforeUse() }
       // The watch rings before a request that another process's change has led to.
       guard !changes.isComplete else { return }
       if session.hearsOfChanges { added.refresh() } else { added.refreshBeforeUse() }

@@ -35,6 +35,7 @@ from einlass import Client, EinlassError  # noqa: E402
 PAGE = (PROJECT / "clients/CONTAINERS.md").read_text()
 SECTIONS = dict(re.findall(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 MOUNT, SOCKET, SSH = "Mount the store", "Forward the pipe to a container", "Forward the pipe over ssh"
+DOOR = "A door for a program that you do not trust"
 PATIENCE = 60  # seconds; turns a hang into a failure
 NOT_ROOT = os.geteuid() != 0
 TOKEN = "einlassctl token gitlab"
@@ -276,10 +277,10 @@ def test_the_user_of_the_container_owns_the_folders(host, name):
 # The pipe to containers.
 
 @contextlib.contextmanager
-def listening(host, text):
+def listening(host, text, name="einlass"):
     """Runs the block that opens the socket. Yields the shell's process."""
     shell = host.start("bash", "-c", text + "\nwait")
-    path = Path(host.environment["XDG_RUNTIME_DIR"]) / "einlass/socket"
+    path = Path(host.environment["XDG_RUNTIME_DIR"]) / name / "socket"
     try:
         wait_until(path.exists)
         yield shell
@@ -301,8 +302,8 @@ def forwarded(host, connect):
         yield shell
 
 
-def in_container(name, connect, command=TOKEN):
-    return filled(block(SOCKET, name), [("/usr/local/bin/einlass-connect", connect), (TOKEN, command)])
+def in_container(name, connect, command=TOKEN, section=SOCKET):
+    return filled(block(section, name), [("/usr/local/bin/einlass-connect", connect), (TOKEN, command)])
 
 
 @needs("socat")
@@ -323,6 +324,38 @@ def test_without_network_the_mounted_store_is_not_enough(host, name):
     reject(host)
     code, output, _ = run(host, filled(block(MOUNT, name), [(" --share-net", "")]))
     assert code == 1 and output == "" and refreshes(host) == 0
+
+
+def refusals(client, trial):
+    """Returns the data of the errors of these requests; `None` for each that succeeds."""
+    found = []
+    for method, params in trial:
+        try:
+            client.request(method, params)
+            found.append(None)
+        except EinlassError as error:
+            found.append(error.data)
+    return found
+
+
+@needs("socat")
+@of("bwrap")
+def test_untrusted_agent_gets_the_account_of_the_door_of_the_page(host, connect, name):
+    account = json.loads(host.do("accounts", "--json"))["accounts"][0]["account"]
+    trial = [("accounts.list", {}), ("access.list", {}), ("access.set", {"provider": "gitlab", "state": "granted"}),
+             ("accounts.export", {"path": "/tmp/x"}), ("credentials.get", {"account": "a_3q2hYbKpQ0aX1sV7tNcRzw"})]
+    text = filled(block(DOOR, "einlassctl accounts"), [("a_3q2hYbKpQ0aX1sV7tNcRzw", account)])
+    with listening(host, text, "einlass-agent"):
+        code, token, errors = run(host, in_container(name, connect, section=DOOR))
+        assert code == 0 and token == host.do("token", "gitlab"), errors
+        with session(host, in_container(name, connect, connect, DOOR), client={"name": "untrusted-agent"}) as client:
+            reasons = ["unknownMethod"] * 4 + ["unknownAccount"]
+            assert refusals(client, trial) == [{"reason": reason} for reason in reasons]
+            assert client.request("credentials.get", {"account": account})["credential"]["token"] == token.strip()
+    # The control: the whole pipe gives it everything.
+    with listening(host, block(SOCKET, "mkdir")), session(
+            host, in_container(name, connect, connect), client={"name": "untrusted-agent"}) as client:
+        assert refusals(client, trial[:3]) == [None] * 3
 
 
 @needs("socat")

@@ -20,7 +20,9 @@ func accountsList(_ server: Server) -> Method {
       let question = try AccountsQuestion(params, of: server.session.application)
       return try server.withStore(by: deadline) { patience throws(Problem) in
         try server.store.read(patience) { reader throws(Problem) in
-          .object(
+          // Next steps and the addresses of services are the person's.
+          if server.door != nil { return .object(try question.narrowPage(reader, server.log)) }
+          return .object(
             try server.lastAccounts.page(
               question, reader, { server.catalog }, server.log, at: server.effects.now()))
         }
@@ -58,10 +60,21 @@ struct AccountsQuestion: Equatable {
   fileprivate func page(
     _ reader: any StoreReader, _ catalog: () -> ProviderCatalog, _ log: Log, at now: UnixTime
   ) throws(Problem) -> JSONObject {
+    try page(reader, log) { JSONValue($0, for: application, catalog, at: now) }
+  }
+
+  /// Reads the page with these parameters behind a door.
+  fileprivate func narrowPage(_ reader: any StoreReader, _ log: Log) throws(Problem) -> JSONObject {
+    try page(reader, log) { JSONValue($0, for: application) }
+  }
+
+  private func page(
+    _ reader: any StoreReader, _ log: Log, encode: (Account) -> JSONValue
+  ) throws(Problem) -> JSONObject {
     var result: JSONObject = ["revision": JSONValue(try reader.revision)]
     let page = try Pages.page(
       "accounts", limit: limit, log: log, cursor: { String($0.position) },
-      encode: { JSONValue($0, for: application, catalog, at: now) },
+      encode: encode,
       piece: { (last: Account?, count) throws(Problem) in
         try reader.accounts(
           of: provider, after: last?.position ?? position ?? .min, limit: count)

@@ -96,6 +96,7 @@ extension Server {
     guard let credential = result.credential else {
       throw Problem(.internal, "The result holds no credential.")
     }
+    try requireOpenDoor()
     try audit.record(
       AuditEvent(
         method, handing: credential, of: result.account, to: request.application,

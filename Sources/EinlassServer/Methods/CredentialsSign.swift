@@ -34,6 +34,7 @@ func credentialsSign(_ server: Server) -> Method {
         request.services = server.configuration.services
         request.renewal = server.credentialRequest(of: id, for: params[.resource])
         let signed = try await server.budgetedEinlass.sign(request)
+        try server.requireOpenDoor()
         var event = AuditEvent(
           application: frontEnd.application, method: "credentials.sign",
           provider: account.provider, account: id, clientID: signed.clientID,

@@ -20,6 +20,7 @@ func initialize(_ server: Server) -> Method {
       guard params[Params.protocolVersion] >= 1 else {
         throw RPCError(.unsupportedVersion, data: ["supported": [1]])
       }
+      guard server.door == nil else { return server.narrowGreeting }
       guard params[Params.locale].map({ LanguageTag($0) != nil }) ?? true else {
         throw .invalidParams(
           path: "/locale", expected: "a language tag such as de or pt-BR (RFC 5646)")

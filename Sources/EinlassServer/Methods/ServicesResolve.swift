@@ -42,16 +42,17 @@ func servicesResolve(_ server: Server) -> Method {
       var request = ServiceRequest(
         try place(params), account: params[Params.account], among: server.configuration.services)
       request.folder = params[Params.folder]
-      request.folders = server.configuration.folders
+      // The folders of the configuration are the person's.
+      request.folders = server.door == nil ? server.configuration.folders : []
       return try server.withStore(by: deadline) { patience throws(Problem) in
-        let resolution = try server.einlass.resolve(
-          request, asking: frontEnd.prompts, patience: patience
-        ) { provider in
-          PerformRequest(
-            application: frontEnd.application,
-            registration: server.registration(for: frontEnd, at: provider), provider: provider)
+        let resolve = { () throws(Problem) -> ServiceResolution in
+          try server.einlass.resolve(request, asking: frontEnd.prompts, patience: patience) {
+            PerformRequest(
+              application: frontEnd.application,
+              registration: server.registration(for: frontEnd, at: $0), provider: $0)
+          }
         }
-        return JSONValue(resolution)
+        return JSONValue(try server.narrowed(patience, resolve))
       }
     })
 }
@@ -70,6 +71,26 @@ private enum Params {
   static let folder = TypedField.optional(
     "folder", .string(maxBytes: 4096),
     "The absolute path of the folder in which the program works, without symbolic links.")
+}
+
+extension Server {
+  /// Returns the resolution. Behind a door it is an account of the door or an error: the same one for
+  /// an address that no provider serves and for one of a provider without an account of the door.
+  fileprivate func narrowed(
+    _ patience: AccountStore.Patience, _ resolve: () throws(Problem) -> ServiceResolution
+  ) throws(Problem) -> ServiceResolution {
+    guard door != nil else { return try resolve() }
+    let resolution: ServiceResolution
+    do throws(Problem) { resolution = try resolve() } catch {
+      throw error.reason == .accountStoreFailure ? error : .outsideDoor
+    }
+    let accounts = try store.read(patience) { reader throws(Problem) in
+      try reader.accounts(of: resolution.provider, after: .min, limit: 1)
+    }
+    guard !accounts.isEmpty else { throw .outsideDoor }
+    if let problem = resolution.explanation.problem { throw problem }
+    return resolution
+  }
 }
 
 /// Returns the address or the provider of the parameters.

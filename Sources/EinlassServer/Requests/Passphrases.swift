@@ -40,7 +40,12 @@ extension Server {
       request: call.id == nil ? nil : call.wireID)
     return try await runToDeadline(waiting, on: call.peer.executor) {
       () async throws(Problem) in
-      try await self.prompts.ask(prompt, for: waiting)
+      // The front end behind a door is not the person.
+      guard self.door != nil, let prompter = self.prompter else {
+        return try await self.prompts.ask(prompt, for: waiting)
+      }
+      defer { prompter.leave(waiting) }
+      return try await prompter.ask(prompt, for: waiting, offering: { _ in false })
     }
   }
 
@@ -73,9 +78,11 @@ extension Server {
     }
   }
 
-  /// Whether the front end or the script can answer a passphrase prompt.
+  /// Whether the front end, the script, or behind a door the prompter can answer a passphrase prompt.
   private var asksPassphrases: Bool {
-    session.frontEnd.prompts.union(script.kinds).contains(.enterPassphrase)
+    door != nil
+      ? prompter != nil
+      : session.frontEnd.prompts.union(script.kinds).contains(.enterPassphrase)
   }
 }
 

@@ -20,7 +20,14 @@ final class Session: Sendable {
     var isInitialized = false
   }
 
-  private let state = Lock(FrontEnd())
+  private let state: Lock<FrontEnd>
+
+  /// - Parameter door: fixes the application, so that `initialize` does not describe the front end.
+  init(_ door: Door? = nil) {
+    var frontEnd = FrontEnd()
+    if let door { frontEnd.application = door.application }
+    state = Lock(frontEnd)
+  }
 
   var frontEnd: FrontEnd { state.withLock { $0 } }
 

@@ -321,6 +321,9 @@ let components: [String: Schema] = [
       .optional("count", .count, "The number of entries or accounts."),
       .optional(
         "request", .string(maxBytes: nil), "The method, host and path of a signed request."),
+      .optional("methods", .array(.identifier), "The methods of a door."),
+      .optional("accounts", .array(.identifier, max: nil), "The ids of the accounts of a door."),
+      .optional("until", .unixTime, "The end of a door."),
       .required("process", .integer(), "The process of einlass that wrote it."),
       .required(
         "parent", .string(maxBytes: nil), "The program that started it; empty if unknown."),
