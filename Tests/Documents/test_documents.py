@@ -242,7 +242,7 @@ def test_the_picture_of_the_first_page_shows_the_lines_of_a_page():
 
 @pytest.mark.parametrize("page", [
     *PAGES, "protocol/methods.md", "protocol/FORMER-SYSTEMS.md", "clients/CONTAINERS.md", "clients/INSTALL.md",
-    "clients/KEYS.md", "clients/POSTGRESQL.md", "clients/python/README.md"])
+    "clients/KEYS.md", "clients/POSTGRESQL.md", "clients/SANDBOXES.md", "clients/python/README.md"])
 def test_links_between_the_pages_lead_to_a_heading(page):
     prose = re.sub(r"^ *```.*?^ *```$", "", (PROJECT / page).read_text(), flags=re.DOTALL | re.MULTILINE)
     for path, anchor in re.findall(r"\]\((?!https:)([^)#]*)#?([^)]*)\)", prose):

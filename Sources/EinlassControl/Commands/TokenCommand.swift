@@ -54,6 +54,12 @@ struct TokenCommand: ServerCommand {
   @Flag(exclusivity: .exclusive)
   var form: Form?
 
+  @Option(
+    help: ArgumentHelp(
+      "Print a lease of fnox instead: {\"credentials\": {NAME: token}, \"expires_at\": …}.",
+      valueName: "name"))
+  var lease: String?
+
   @OptionGroup var server: ServerOptions
 
   /// The forms of the output.
@@ -79,8 +85,11 @@ struct TokenCommand: ServerCommand {
   }
 
   func validate() throws {
-    if server.json, form != nil {
-      throw ValidationError("--json excludes --header, --curl and --id-token.")
+    if server.json, form != nil || lease != nil {
+      throw ValidationError("--json excludes --header, --curl, --id-token and --lease.")
+    }
+    if form != nil, lease != nil {
+      throw ValidationError("--lease excludes --header, --curl and --id-token.")
     }
   }
 
@@ -97,11 +106,12 @@ struct TokenCommand: ServerCommand {
     needs.resource = resource
     needs.minValidity = minValidity?.count
     needs.refreshes = refresh
+    let inside = lease.map { TokenQuestion.Form.lease($0) } ?? form?.inside
     // The simulated providers are in the place of the real ones.
     let isMoved = form == .curl && what.hasPrefix("https://") && server.configurationInUse != nil
     let place = isMoved ? try ConfigurationFile(server).moved(what) : what
     do throws(Failure) {
-      try TokenQuestion(place, needs, as: form?.inside).run(with: console)
+      try TokenQuestion(place, needs, as: inside).run(with: console)
     } catch {
       let accounts = try console.accounts(offeredAfter: error, of: what)
       if accounts.count > 1, !server.noInput, Console.isForPerson,
@@ -110,7 +120,7 @@ struct TokenCommand: ServerCommand {
         guard let index = try person.choice("Which account?", Account.rows(accounts)) else {
           throw error
         }
-        return try TokenQuestion(accounts[index].id, needs, as: form?.inside).run(with: console)
+        return try TokenQuestion(accounts[index].id, needs, as: inside).run(with: console)
       }
       throw console.explained(error, about: what, accounts)
     }

@@ -16,8 +16,11 @@ struct HeadersCredential: CredentialProtocol {
   @Option(name: .customLong("scope"), help: "The token must have this scope; may be repeated.")
   var scopes: [String] = []
 
+  @Flag(help: "Print {\"headers\": {…}, \"expires_at\": …} instead, as nono takes it.")
+  var nested = false
+
   @OptionGroup var helper: CredentialOptions
   @OptionGroup var server: ServerOptions
 
-  var question: HeadersProtocol { HeadersProtocol(what, scopes: scopes) }
+  var question: HeadersProtocol { HeadersProtocol(what, scopes: scopes, isNested: nested) }
 }

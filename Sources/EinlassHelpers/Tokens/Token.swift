@@ -64,10 +64,12 @@ package struct Token {
     return .object(
       JSONObject(present: [
         "token": .string(text), "tokenType": credential["tokenType"],
-        "expiresAt": credential["expiresAt"], "scopes": credential["scopes"],
+        "expiresAt": credential["expiresAt"],
+        "expires_at": expiresAt.map { .string(timestamp($0)) }, "scopes": credential["scopes"],
         "account": .string(target.account), "provider": target.provider.map(JSONValue.string),
         "username": target.username.map(JSONValue.string),
         "idToken": credential["idToken"], "idTokenExpiresAt": credential["idTokenExpiresAt"],
+        "id_token_expires_at": idTokenExpiresAt.map { .string(timestamp($0)) },
       ]))
   }
 }

@@ -5,6 +5,8 @@ package struct TokenQuestion: ProgramProtocol {
   /// The forms of the output.
   package enum Form: Sendable {
     case header, curl, idToken
+    /// A lease of fnox: the variable of a program with the token.
+    case lease(String)
   }
 
   package static let program: String? = nil
@@ -16,8 +18,8 @@ package struct TokenQuestion: ProgramProtocol {
 
   package init(_ name: String, _ needs: TokenNeeds = TokenNeeds(), as form: Form? = nil) {
     (self.name, self.form, self.needs) = (name, form, needs)
-    self.needs.wantsIDToken = form == .idToken
-    self.needs.takesSession = form == nil
+    if case .idToken? = form { self.needs.wantsIDToken = true }
+    if form == nil { self.needs.takesSession = true }
   }
 
   package func run(with client: any Client) throws(Failure) {
@@ -32,6 +34,14 @@ package struct TokenQuestion: ProgramProtocol {
     case .curl:
       (headersForCurl(token) + urlForCurl(token)).joined(separator: "\n")
     case .idToken: token.idToken ?? ""
+    case .lease(let variable):
+      JSONValue.object(
+        JSONObject(present: [
+          "credentials": [variable: .string(token.text)],
+          "expires_at": token.expiresAt.map { .string(timestamp($0)) },
+          "expiresAt": token.expiresAt.map { JSONValue($0) },
+        ])
+      ).text
     }
   }
 

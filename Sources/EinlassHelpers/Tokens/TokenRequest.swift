@@ -114,6 +114,13 @@ extension Client {
     of target: TokenTarget, _ needs: TokenNeeds
   ) throws(Failure) -> JSONValue {
     let scopes = target.scopes + needs.scopes
+    var needs = needs
+    if let wanted = needs.minValidity, !needs.refreshes, let short = ShortLifetime(of: target),
+      short.lifetime < wanted
+    {
+      sayTooShort(short.lifetime, wanted)
+      needs.minValidity = nil
+    }
     let params = JSONObject(present: [
       "account": .string(target.account), "scopes": scopes.isEmpty ? nil : JSONValue(scopes),
       "minValiditySeconds": needs.minValidity.map { JSONValue($0) },
@@ -123,7 +130,12 @@ extension Client {
       "address": target.address.map(JSONValue.string),
     ])
     do throws(Failure) {
-      return try call("credentials.get", params)["credential"] ?? .null
+      let answer = try call("credentials.get", params)
+      if let wanted = needs.minValidity, let lifetime = answer["lifetimeSeconds"]?.int64 {
+        sayTooShort(lifetime, wanted)
+        ShortLifetime.note(lifetime, of: target)
+      }
+      return answer["credential"] ?? .null
     } catch .refused(let refusal) {
       let step = refusal.step("accounts.signIn")
       // After any other refusal a sign-in would hide its cause: a full disk, a server's new key, a
@@ -138,6 +150,13 @@ extension Client {
       _ = try call("accounts.signIn", step["params"]?.object ?? JSONObject())
       return try call("credentials.get", params)["credential"] ?? .null
     }
+  }
+
+  /// Tells the person that the tokens of the account do not live as long as the command asks for.
+  private func sayTooShort(_ lifetime: Int64, _ wanted: Int64) {
+    complain(
+      "einlassctl: a new token of this account lasts \(lifetime) s, and not the \(wanted) s of --min-validity. Ask again before its end."
+    )
   }
 
   /// Returns the failure of an error object, with the command that mends it.

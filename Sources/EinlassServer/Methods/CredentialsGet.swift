@@ -14,7 +14,10 @@ func credentialsGet(_ server: Server) -> Method {
         .account, .minValiditySeconds, Params.forceRefresh, Params.idToken, Params.scopes,
         .resource, .serviceAddress),
       result: .object([
-        .required("credential", .reference("Credential"), "The credential for the application.")
+        .required("credential", .reference("Credential"), "The credential for the application."),
+        .optional(
+          "lifetimeSeconds", .count,
+          "The time left of the credential, if it is less than minValiditySeconds."),
       ]),
       reasons: retrievalReasons + [
         "accountBanned", "flowNotSupported", "throttled", "tokenNotSaved", "networkFailure",
@@ -28,17 +31,15 @@ func credentialsGet(_ server: Server) -> Method {
         }
         return try server.withStore(by: nil) { patience throws(Problem) -> JSONValue? in
           try server.einlass.storedCredential(request).map { result throws(Problem) in
-            ["credential": try server.handOut(result, request, patience)]
+            try server.answer(result, request, patience)
           }
         } ?? nil
       },
       { params, _ async throws(RPCError) in
         do throws(Problem) {
           let request = try server.credentialRequest(params)
-          return [
-            "credential": try server.handOut(
-              await server.budgetedEinlass.credential(request), request, .usual)
-          ]
+          return try server.answer(
+            await server.budgetedEinlass.credential(request), request, .usual)
         } catch { throw RPCError(error) }
       }))
 }
@@ -88,6 +89,24 @@ func service(_ params: JSONObject) throws(Problem) -> String? {
 }
 
 extension Server {
+  fileprivate func answer(
+    _ result: PerformResult, _ request: CredentialRequest, _ patience: AccountStore.Patience
+  ) throws(Problem) -> JSONValue {
+    .object(
+      JSONObject(present: [
+        "credential": try handOut(result, request, patience),
+        "lifetimeSeconds": shortLifetime(of: result, request).map { JSONValue($0) },
+      ]))
+  }
+
+  /// The time left of the credential, if the request wanted more.
+  private func shortLifetime(of result: PerformResult, _ request: CredentialRequest) -> Int64? {
+    guard let wanted = request.minValiditySeconds, case .oauth2(let token)? = result.credential,
+      let left = token.expiresAt.map({ max(0, $0 - effects.now()) }), left < wanted
+    else { return nil }
+    return left
+  }
+
   /// Records the credential in the audit trail, then returns the answer with it.
   func handOut(
     _ result: PerformResult, _ request: CredentialRequest, by method: String = "credentials.get",
@@ -101,17 +120,14 @@ extension Server {
       AuditEvent(
         method, handing: credential, of: result.account, to: request.application,
         clientID: result.clientID), patience)
-    warn(of: credential, result.account, shorterThan: request.minValiditySeconds)
+    if shortLifetime(of: result, request) != nil { warnOfLifetime(result.account, request) }
     scheduleRefresh(of: result, for: request.resource)
     return JSONValue(credential, of: result.identity, includesRefreshToken: false)
   }
 
-  /// Logs once if a fresh token expires earlier than requested, because every call then refreshes
+  /// Logs once that a fresh token expires earlier than requested, because every call then refreshes
   /// it.
-  private func warn(of credential: Credential, _ account: Account, shorterThan seconds: Int64?) {
-    guard let seconds, case .oauth2(let token) = credential, let expiresAt = token.expiresAt,
-      expiresAt < effects.now() + seconds
-    else { return }
+  private func warnOfLifetime(_ account: Account, _ request: CredentialRequest) {
     let hasWarned = hasWarnedOfValidity.withLock { hasWarned in
       defer { hasWarned = true }
       return hasWarned
@@ -119,7 +135,7 @@ extension Server {
     guard !hasWarned else { return }
     log.warning(
       "credentials",
-      "minValiditySeconds \(seconds) is more than a token of \(account.provider) lasts, so every credentials.get refreshes it"
+      "minValiditySeconds \(request.minValiditySeconds ?? 0) is more than a token of \(account.provider) lasts, so every credentials.get refreshes it"
     )
   }
 
@@ -149,7 +165,8 @@ extension Server {
 
 private let credentialsGetDescription = """
   - It needs granted access, and asks nobody.
-  - With `minValiditySeconds` above the lifetime of a new token, each call refreshes the token. That is logged once.
+  - With `minValiditySeconds` above the lifetime of a new token, each call refreshes the token. That is logged once, and
+    `lifetimeSeconds` has the time that is left, for a smaller value.
   - `scopes` fails with 1005 if the token is known to have fewer. The next step is a sign-in for both. A wider scope serves
     for those that it contains: `scopeContents` of `providers.list`.
   - Without `resource`, the answer never has a token for a resource. With it, the answer has the token for this one
