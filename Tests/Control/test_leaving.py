@@ -28,7 +28,7 @@ def signed_in(sign_in, tmp_path):  # noqa: F811
 def state(options, home):
     code, output, errors = run("accounts", *options, env=os.environ | home)
     assert code == 0, errors
-    return [line.split()[-2] for line in output.splitlines()[1:]]
+    return [] if output.startswith("No accounts.") else [line.split()[-2] for line in output.splitlines()[1:]]
 
 
 def without_registration(config):
