@@ -65,6 +65,10 @@ class AuditEntry(AuditEntryAlways, total=False):
     subject: str
     state: Literal["granted", "denied"]
     count: int
+    request: str
+    methods: List[str]
+    accounts: List[str]
+    until: int
 
 
 class Oauth1CredentialAlways(TypedDict):
@@ -1253,8 +1257,12 @@ class CredentialsGetParams(CredentialsGetParamsAlways, total=False):
     address: str
 
 
-class CredentialsGetResult(TypedDict):
+class CredentialsGetResultAlways(TypedDict):
     credential: Credential
+
+
+class CredentialsGetResult(CredentialsGetResultAlways, total=False):
+    lifetimeSeconds: int
 
 
 class CredentialsRejectParamsAlways(TypedDict):
@@ -1273,7 +1281,7 @@ CredentialsRejectResult = ShutdownResult
 
 class CredentialsSignParamsAlways(TypedDict):
     account: str
-    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+    method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
     url: str
 
 
@@ -1284,10 +1292,13 @@ class CredentialsSignParams(CredentialsSignParamsAlways, total=False):
     nonce: str
 
 
-class CredentialsSignResult(TypedDict, total=False):
-    authorization: str
-    headers: Dict[str, str]
-    dpop: str
+class CredentialsSignResultHeaders(TypedDict):
+    name: str
+    value: str
+
+
+class CredentialsSignResult(TypedDict):
+    headers: List[CredentialsSignResultHeaders]
 
 
 class AvatarsGetParams(TypedDict):

@@ -96,6 +96,14 @@ export interface AuditEntry {
   state?: "granted" | "denied";
   /** The number of entries or accounts. */
   count?: number;
+  /** The method, host and path of a signed request. */
+  request?: string;
+  /** The methods of a door. */
+  methods?: string[];
+  /** The ids of the accounts of a door. */
+  accounts?: string[];
+  /** The end of a door. */
+  until?: number;
   /** The process of einlass that wrote it. */
   process: number;
   /** The program that started it; empty if unknown. */
@@ -1942,6 +1950,8 @@ export interface CredentialsGetParams {
 export interface CredentialsGetResult {
   /** The credential for the application. */
   credential: Credential;
+  /** The time left of the credential, if it is less than minValiditySeconds. */
+  lifetimeSeconds?: number;
 }
 
 /** Reports that a service has refused the credential (401). */
@@ -1965,7 +1975,7 @@ export interface CredentialsSignParams {
   /** The protected resource of the credential, by its name in the result of accounts.signIn. */
   resource?: string;
   /** The method of the request. */
-  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** The address of the request. */
   url: string;
   /** The fields of a form body. */
@@ -1974,13 +1984,16 @@ export interface CredentialsSignParams {
   nonce?: string;
 }
 
+export interface CredentialsSignResultHeaders {
+  /** The name. */
+  name: string;
+  /** The value. */
+  value: string;
+}
+
 export interface CredentialsSignResult {
-  /** The value of the Authorization header; missing if one of headers has the token. */
-  authorization?: string;
-  /** The further fields that the provider's host takes, by the name. */
-  headers?: Record<string, string>;
-  /** The value of the DPoP header to send too, if the token is bound to a key. */
-  dpop?: string;
+  /** The fields to add to the request. */
+  headers: CredentialsSignResultHeaders[];
 }
 
 /** The picture of an account as a file beside the store. */
