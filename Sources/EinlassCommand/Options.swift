@@ -1,3 +1,4 @@
+internal import Einlass
 import EinlassRPC
 
 /// The parsed command line of `einlass`.
@@ -34,7 +35,7 @@ struct Options: Equatable {
   /// Whether prompts are in the pseudo-language.
   var isPseudo = false
   /// The limits of a front end that is not trusted.
-  var door = DoorOptions()
+  @Indirect var door = DoorOptions()
 
   /// The reason for a refused command line, as a sentence for the person.
   struct UsageError: Error, Equatable {

@@ -25,7 +25,7 @@ struct AuditEvent {
   /// The number of entries or accounts.
   var count: Int64?
   /// The method, host and path of a signed request.
-  var request: String?
+  @Indirect var request: String?
   @Indirect var door: Door?
 }
 

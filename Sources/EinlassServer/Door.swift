@@ -63,6 +63,12 @@ public struct Door: Sendable {
       accounts: found, grants: grants, registrations: try reader.registrations)
   }
 
+  /// Returns the methods of the door, and `initialize`.
+  func narrowed(_ all: [Method]) -> [Method] {
+    let names = ["initialize"] + methods
+    return all.filter { names.contains($0.descriptor.name) }
+  }
+
   /// Whether the parameters of a request name an account outside of the door. The account of
   /// `services.resolve` may be a user name, which is looked for among the accounts of the door alone.
   private func excludes(_ params: JSONObject, of method: String) -> Bool {

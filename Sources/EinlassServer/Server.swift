@@ -28,7 +28,7 @@ public final class Server: Sendable {
     public var prompter: [String] = []
     /// The limits of a front end that is not trusted; `nil` for the person's own.
     @Indirect public var door: Door?
-    public var version: String
+    @Indirect public var version: String
     /// Makes the watch of the store's changes; `nil` if no other process can change the store.
     public var watch: ChangeFeed.Watching?
     public var network: NetworkSource
@@ -167,7 +167,7 @@ public final class Server: Sendable {
       if session.hearsOfChanges { added.refresh() } else { added.refreshBeforeUse() }
       changes.look()
     }
-    let methods = methods
+    let methods = door?.narrowed(self.methods) ?? self.methods
     methodNames.withLock { $0 = methods.map(\.descriptor.name) }
     let peer = try Peer(methods: methods, streams: streams, signals: signals, options: options)
     announcer.attach(peer)

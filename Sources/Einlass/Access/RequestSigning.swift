@@ -20,9 +20,9 @@ extension Einlass {
 
 /// A request of a front end, with the account and the credential that sign it.
 private struct Signing {
-  private let request: SignRequest
+  @Indirect private var request: SignRequest
   private let effects: Effects
-  private let account: Account
+  @Indirect private var account: Account
   @Indirect private var provider: Provider
   @Indirect private var own: ClientRegistration?
   @Indirect private var stored: StoredCredential
