@@ -15,7 +15,7 @@ struct AuditEvent {
   /// The kind of the handed-out credential, as its `type` on the wire.
   var credential: String?
   /// The handed-out credential. The trail contains only a digest of its token.
-  var handed: Credential?
+  @Indirect var handed: Credential?
   /// Further values that were handed out with the credential.
   var includes: [AccessGrant.Inclusion] = []
   /// The application of an access decision.

@@ -34,7 +34,7 @@ import Testing
   @Test func `The dialog gives a code, and the code gives a token`() async throws {
     try await TestSandbox.run { sandbox async throws in
       let page = try await sandbox.providers.send("GET", Self.dialog)
-      #expect(page?.text.contains("email, public_profile") == true)
+      #expect(page?.text.contains("<code>email</code></li><li><code>public_profile</code>") == true)
       let allowed = try answer(
         try await sandbox.providers.post(Self.dialog, form: [("decision", "allow")]))
       #expect(allowed["state"] == "s")

@@ -30,7 +30,8 @@ import Testing
     try await TestBrowser.run(consent: "page") { _, browser async throws in
       let page = try #require(try await browser.authorize())
       #expect(page.status == 200)
-      for part in ["Demo wants", "openid, profile", "id=\"allow\"", "id=\"deny\"", "id=\"user\""] {
+      let scopes = "<code>openid</code></li><li><code>profile</code>"
+      for part in ["Demo wants", scopes, "id=\"allow\"", "id=\"deny\"", "id=\"user\""] {
         #expect(page.text.contains(part), "\(part)")
       }
       let denied = try browser.answer(try await browser.authorize(decision: [("decision", "deny")]))
