@@ -56,7 +56,8 @@ struct EinlassControl: ParsableCommand {
     }
     var words = (UsualForm.words(ofHelper: arguments) ?? arguments.dropFirst()).readingSynonyms
     if words.isEmpty, FirstSignIn.isDue { words = ["sign-in"] }
-    if UsualForm.question(words) != nil {
+    // A person may have to choose between two accounts.
+    if UsualForm.question(words) != nil, words.first != "token" || !Console.isForPerson {
       if let einlass = ServerLocation.beside {
         Program.become(einlass, ["einlass", "helper"] + words)
       }

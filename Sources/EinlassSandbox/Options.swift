@@ -49,6 +49,13 @@ struct Options: Equatable, Sendable {
       case "--home": homeFolder = try value()
       case "--without-registrations": hasRegistrations = false
       case "--try":
+        let isAlone = port == 0 && controlPort == 0 && stateFile == nil && configurationFile == nil
+        guard isAlone, homeFolder == nil else {
+          throw Flaw(message: "Only --without-registrations stands before --try.")
+        }
+        guard rest.first?.hasPrefix("-") != true else {
+          throw Flaw(message: "Options stand before --try: --without-registrations --try")
+        }
         action = .trial
         command = (parts.count == 2 ? [String(parts[1])] : []) + rest
         return

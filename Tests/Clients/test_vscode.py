@@ -421,7 +421,7 @@ def test_a_provider_without_a_registration_is_set_up(house, extension):
         [github] = [item for item in shown["items"] if item["label"] == "GitHub"]
         assert github["description"] == "needs a registration of yours"
         prompt = host.type(registration["clientId"], title="Your registration at GitHub")["prompt"]
-        assert "https://github.com/settings/applications/new" in prompt and "1. Type a name" in prompt, prompt
+        assert "/settings/applications/new" in prompt and "1. Type a name" in prompt, prompt
         assert host.type(registration["clientSecret"], title="Your registration at GitHub")["password"]
         host.expect(registered="einlass-github")
         host.on_page()

@@ -27,7 +27,7 @@ einlassctl setup git --undo --yes
 ! git config --global --list | grep einlass
 einlassctl access set einlassctl github granted
 curl -sSf -K <(einlassctl token github --curl) "$address/user" | grep '"login":"ada"'
-man einlassctl | grep -q 'Manages the accounts' && man git-credential-einlass | grep -q erase
+man einlassctl | grep -q 'Signs you in' && man git-credential-einlass | grep -q erase
 """
 COMPLETION = r"""
 set -ex

@@ -253,7 +253,7 @@ def test_the_audit_trail_names_a_door_and_its_requests(house):
         assert entry["parent"]
     second, first = house.audit("credentials.sign")
     assert first["request"] == "GET api.github.com/a"
-    assert second["request"].startswith("POST api.github.com/ppp") and len(second["request"]) == 256
+    assert second["request"].startswith("POST api.github.com/ppp") and len(second["request"].encode()) == 256
 
 
 def test_no_new_token_comes_a_second_after_the_end(house):
@@ -263,7 +263,7 @@ def test_no_new_token_comes_a_second_after_the_end(house):
         while "result" in (answer := front.answer(*get)):
             assert datetime.now(timezone.utc) < end + timedelta(seconds=PATIENCE)
             time.sleep(0.05)
-        assert datetime.now(timezone.utc) >= end and answer["error"]["data"] == {"reason": "accessNotGranted"}
+        assert datetime.now(timezone.utc) >= end - timedelta(seconds=1) and answer["error"]["data"] == {"reason": "accessNotGranted"}
         assert front.answer(*get) == answer
     # A restart does not make it longer.
     assert subprocess.run(house.door("credentials.get", more=["--until", end.isoformat()]), stdin=subprocess.DEVNULL,

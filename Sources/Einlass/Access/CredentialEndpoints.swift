@@ -13,6 +13,7 @@ private struct CredentialEndpoint {
     segments = "\(address.path)\(path)".utf8
       .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
       .map { asciiLowercased(String(decoding: Array($0), as: UTF8.self)) }
+    while segments.last?.isEmpty == true { segments.removeLast() }
   }
 
   init(_ request: RequestTemplate) {
@@ -22,7 +23,8 @@ private struct CredentialEndpoint {
 
   /// Whether this reading of a path is the endpoint's or below it.
   func isAbove(_ reading: [String]) -> Bool {
-    !segments.isEmpty && reading.count >= segments.count
+    guard !segments.isEmpty else { return reading.isEmpty }
+    return reading.count >= segments.count
       && zip(segments, reading).allSatisfy { $0.isEmpty || sameBytes($0, $1) }
   }
 }
@@ -32,10 +34,25 @@ extension Provider {
   /// could get a token of its own, or end the person's.
   func issuesCredentials(at address: WebAddress, by method: String) -> Bool {
     let readings = address.readings
+    if readings.contains(where: { $0.contains(where: oauth1Folders.contains) }) { return true }
     return credentialEndpoints.contains { endpoint in
       sameBytes(endpoint.address.origin, address.origin)
         && (!endpoint.onlyDeletes || method == "DELETE")
         && readings.contains(where: endpoint.isAbove)
+    }
+  }
+
+  /// The folders of OAuth 1.0a, at any host: a provider's hosts are mostly one server, and endpoints
+  /// that end a token are in the same folder.
+  private var oauth1Folders: [String] {
+    flows.compactMap { flow in
+      let access: RequestTemplate
+      switch flow {
+      case .oauth1(let words): access = words.accessToken
+      case .reverseAuth(let words): access = words.accessToken
+      default: return nil
+      }
+      return CredentialEndpoint(access).segments.dropLast().last
     }
   }
 

@@ -78,6 +78,9 @@ private struct Signing {
       let fields = [Parameter("Authorization", "DPoP \(token)"), Parameter("DPoP", proof)]
       return RequestAuthorization(fields: fields + (host?.headers ?? []), clientID: clientID)
     case .oauth1(let token):
+      guard !request.refusesPlaintext || provider.signatureMethod != .plaintext else {
+        throw .flowNotSupported(provider, "a signature without its secrets")
+      }
       let registration = try provider.complete(own, with: provider.signatureMethod.needs)
       let signer = Signer(
         method: provider.signatureMethod, registration: registration, token: token)

@@ -30,6 +30,8 @@ public struct SignRequest: Sendable {
   @Indirect public var renewal: CredentialRequest?
   /// The services of the configuration. Requests to them are signed too.
   public var services: [Service] = []
+  /// Whether a signature that contains its secrets is refused.
+  public var refusesPlaintext = false
   /// The resource's nonce for the proof: `DPoP-Nonce` of its last answer.
   public var nonce: String?
 

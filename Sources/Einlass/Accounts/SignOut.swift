@@ -256,8 +256,9 @@ extension SignOut {
   /// Whether the provider has issued another registration since. No configuration has the former
   /// secret then.
   private func isReplaced(_ stored: StoredCredential, at provider: Provider) -> Bool {
-    let known = try? store.knownRegistrations(at: provider)
-    return own(of: stored) == nil && known?.general?.isIssued == true
+    let known = (try? store.knownRegistrations(at: provider)) ?? []
+    return own(of: stored) == nil && known.general?.isIssued == true
+      && known.allSatisfy { $0.flow != stored.binding.flowKind }
   }
 
   /// The revocation request needs the client secret, which is not known here.
@@ -266,7 +267,7 @@ extension SignOut {
     guard !isReplaced(stored, at: provider) else {
       return Problem(
         .providerFailure,
-        "The automatic registration \(client) was replaced, so the credential was not revoked.",
+        "The registration \(client) is not known here any more, so the credential was not revoked.",
         provider: provider.id, account: account.id)
     }
     return Problem(

@@ -45,7 +45,7 @@ struct SignIn {
       do throws(FlowFailure) {
         let isPage = [.authorizationCode, .oauth1].contains(flow.kind)
         return try await signIn.run(
-          flow.registered(as: signIn.registration), isPage ? localized : pageParameters)
+          flow.registered(as: signIn.binding), isPage ? localized : pageParameters)
       } catch {
         // A flow with an assertion runs only at request, so no other flow stands in for it.
         guard error.problem.reason == .flowNotSupported, !flow.kind.tradesAssertion else {

@@ -1,6 +1,13 @@
 internal import EinlassJSON
 
 extension SignIn {
+  /// The registration, with the demand of the request for bound tokens.
+  var binding: ClientRegistration {
+    var binding = registration
+    if request.bindsTokens { binding.bindsTokens = true }
+    return binding
+  }
+
   /// Returns the sign-in by the registration of this flow; `nil` without one.
   func registered(for flow: FlowKind) throws(Problem) -> SignIn? {
     let own = try choice.own(of: flow).map { own throws(Problem) in
@@ -9,9 +16,7 @@ extension SignIn {
     guard let registration = own ?? general else { return nil }
     var signIn = self
     signIn.registration = registration
-    var binding = registration
-    if request.bindsTokens { binding.bindsTokens = true }
-    signIn.provider = provider.registered(as: binding)
+    signIn.provider = provider.registered(as: signIn.binding)
     try signIn.keepGrantedScopes()
     return signIn
   }
@@ -36,7 +41,7 @@ extension Einlass {
         ownFlows.isEmpty
         ? general
         : try choice.registration(
-          for: request.account, by: request.flowKind, resource: request.resource)
+          for: request.account, by: request.flowKind, resource: request.resource) ?? general
       guard let registration else {
         throw .authenticatorUnconfigured(provider, missing: provider.registrationNeeds)
       }

@@ -59,6 +59,8 @@ extension StoredCredentialFlow {
   /// other than `ok` already tells more.
   private func noteFailure(_ problem: Problem, in store: AccountStore) {
     effects.noteFailedRefresh(account, problem)
+    // Another account lacks, or a door does not show it: the server has refused nothing.
+    guard problem.detail != Problem.assertionSource else { return }
     // A refusal that is worth another attempt is none for good.
     let isFinal = problem.detail == Problem.refreshRefused && !problem.isRetryable
     let mark: ServiceRefusal.Refresh = isFinal ? .refused : .failed

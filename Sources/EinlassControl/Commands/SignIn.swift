@@ -119,7 +119,9 @@ struct SignIn: ServerCommand {
     let provider = known.first { sameBytes($0["id"]?.string ?? "", place.name) }
     let isFirst = account == nil && ownServer.server == nil
     if isFirst, provider?["configured"]?.bool == false { try guide?.register(at: place.name) }
-    let isForGit = isFirst && scopes.isEmpty ? try guide?.wantsGit(at: place.name) == true : false
+    let showsPage = [nil, "authorizationCode", "deviceCode"].contains(flowKind)
+    let git = isFirst && scopes.isEmpty && showsPage ? try guide?.git(at: place.name) : nil
+    let isForGit = git != nil && git != .unused
     var params = try params(at: place, account, console)
     if isForGit, provider?["scopeNames"]?["git"] != nil { params["scopes"] = ["git"] }
     let result = try signedIn(params, at: place, account, guide, console)
@@ -130,7 +132,7 @@ struct SignIn: ServerCommand {
     }
     try report(result, signedIn?.title ?? clean(id), from: issuer, among: known, console)
     guard let guide, isFirst, !place.isResource, let signedIn else { return }
-    if isForGit { try guide.setUpGit(at: signedIn.provider) }
+    if git == .wanted { try guide.setUpGit(at: signedIn.provider) }
     try guide.suggest(signedIn, forGit: isForGit)
   }
 

@@ -61,21 +61,25 @@ struct SignInGuide {
     if !Browser.open(page) { person.show("No browser opens it here.") }
   }
 
-  /// Returns whether the person wants git to use the account, unless it does so already.
-  func wantsGit(at id: String) throws(Failure) -> Bool {
+  /// Whether git uses the accounts of a provider.
+  enum Git { case unused, wanted, used }
+
+  /// Asks whether git shall use the account, unless it does so already.
+  func git(at id: String) throws(Failure) -> Git {
     // git would start einlass without that option.
     guard server.store == nil, OtherProgram.path(of: "git") != nil,
       let provider = try console.list("providers.list", "providers").first(where: {
         sameBytes($0["id"]?.string ?? "", id)
       })
-    else { return false }
+    else { return .unused }
     for address in GitSetup.addresses(of: provider) {
       let helpers = try GitSetup.values(of: "credential.\(address).helper")
       guard helpers.contains(where: { $0.contains("einlass") }) else {
         return try person.agrees("Use it for git (clone, fetch and push)?")
+          ? .wanted : .unused
       }
     }
-    return false
+    return .used
   }
 
   /// Sets git up for the provider's hosts.
@@ -87,6 +91,12 @@ struct SignInGuide {
 
   /// Shows a line to try.
   func suggest(_ account: Account, forGit isForGit: Bool) throws(Failure) {
+    if isForGit, try console.accounts(of: account.provider).count > 1 {
+      let step = NextStep(
+        "git has several accounts there now. Choose one:", "accounts", "prefer", account.title,
+        "--for", "git")
+      person.show(step.line(repeating: server.repeated))
+    }
     let provider = try console.list("providers.list", "providers").first {
       sameBytes($0["id"]?.string ?? "", account.provider)
     }

@@ -35,7 +35,8 @@ extension ArraySlice<String> {
       guard !subcommands.isEmpty else { return nil }
       guard let next = subcommands.first(where: { $0.configuration.commandName == word }) else {
         let names = subcommands.compactMap { $0.configuration.commandName }
-        let near = nearestNames(to: word, among: names)
+        let others = command == EinlassControl.self ? Array(Self.synonyms.keys) : []
+        let near = nearestNames(to: word, among: names + others)
         return "problem: There is no command \(path) \(clean(word)). "
           + (near.isEmpty
             ? "There are: \(names.joined(separator: ", "))."

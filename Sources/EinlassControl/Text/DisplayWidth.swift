@@ -42,7 +42,7 @@ extension String {
   func wrapped(to columns: Int) -> [String] {
     guard self.columns > columns else { return [self] }
     var lines: [String] = []
-    for word in split(separator: " ") {
+    for word in split(separator: " ", omittingEmptySubsequences: false) {
       if let line = lines.last, line.columns + 1 + String(word).columns <= columns {
         lines[lines.count - 1] += " \(word)"
       } else {

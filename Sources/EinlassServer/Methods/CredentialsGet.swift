@@ -145,6 +145,11 @@ extension Server {
     request.scopes = params[Params.scopes]
     request.minValiditySeconds = params[.minValiditySeconds]
     request.forcesRefresh = params[Params.forceRefresh]
+    // A refresh can end the token of every other program, so a door asks for it by `credentials.reject`.
+    if let door, !door.methods.contains("credentials.reject") {
+      request.forcesRefresh = false
+      request.minValiditySeconds = request.minValiditySeconds.map { min($0, 600) }
+    }
     request.needsIDToken = params[Params.idToken]
     request.service = try service(params)
     return request

@@ -32,6 +32,7 @@ func credentialsSign(_ server: Server) -> Method {
           form: params[Params.form], nonce: params[Params.nonce])
         request.resource = params[.resource]
         request.services = server.configuration.services
+        request.refusesPlaintext = server.door != nil
         request.renewal = server.credentialRequest(of: id, for: params[.resource])
         let signed = try await server.budgetedEinlass.sign(request)
         try server.requireOpenDoor()
@@ -60,8 +61,10 @@ extension SignRequest {
   fileprivate var line: String? {
     guard var address = try? WebAddress.parse(url) else { return nil }
     address.query = nil
-    let line = "\(method) \(address.authority)\(address.path)"
-    return String(decoding: line.utf8.prefix(256), as: UTF8.self)
+    let line = "\(method) \(address.authority)\(address.path)".utf8
+    // Both ends, so that a long beginning hides nothing.
+    guard line.count > 256 else { return String(line) }
+    return String(decoding: line.prefix(96) + Array("…".utf8) + line.suffix(157), as: UTF8.self)
   }
 }
 

@@ -78,6 +78,10 @@ struct RequestSigningTests {
       ("https://a.example/twitter2", false), ("https://a.example/twitter/../x", false),
       ("https://a.example/twitter/%2e%2e/x", false), ("https://b.example/", false),
       ("https://api.twitter.com/1.1/a%2Fb", true),
+      // The folder of the endpoints of OAuth 1.0a, at each host.
+      ("https://api.twitter.com/oauth/request_token", false),
+      ("https://api.x.com/oauth/access_token", false),
+      ("https://api.twitter.com/1.1/oauth/invalidate_token", false),
     ] {
       let asked = request {
         $0.url = url

@@ -76,7 +76,7 @@ import Testing
     let report = try? await remove(script, requiringRevocation: true)
     #expect(script.store.accounts.isEmpty == isIssued)
     let left = report?.notRevoked.first
-    #expect(left?.reason.contains("APP was replaced") == (isIssued ? true : nil))
+    #expect(left?.reason.contains("APP is not known") == (isIssued ? true : nil))
     #expect(left?.hint == nil)
   }
 
