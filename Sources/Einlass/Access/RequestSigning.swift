@@ -94,8 +94,10 @@ private struct Signing {
     }
   }
 
+  /// The host of the request. A moved provider has all its hosts at one address: then not git's.
   private var host: ServedHost? {
-    provider.hosts.first(where: ServiceAddress(originOf: address).isServed(at:))
+    let hosts = provider.hosts.filter(ServiceAddress(originOf: address).isServed(at:))
+    return hosts.first { $0.scheme != .basic } ?? hosts.first
   }
 
   /// The fields that the service takes, or else the host.

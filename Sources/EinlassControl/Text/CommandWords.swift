@@ -35,8 +35,10 @@ extension ArraySlice<String> {
       guard !subcommands.isEmpty else { return nil }
       guard let next = subcommands.first(where: { $0.configuration.commandName == word }) else {
         let names = subcommands.compactMap { $0.configuration.commandName }
-        let others = command == EinlassControl.self ? Array(Self.synonyms.keys) : []
-        let near = nearestNames(to: word, among: names + others)
+        var near = nearestNames(to: word, among: names)
+        if near.isEmpty, command == EinlassControl.self {
+          near = nearestNames(to: word, among: Self.synonyms.keys.sorted())
+        }
         return "problem: There is no command \(path) \(clean(word)). "
           + (near.isEmpty
             ? "There are: \(names.joined(separator: ", "))."
