@@ -186,7 +186,6 @@ class PersonsClient(Client):
     person: Person
 
     def request(self, method: str, *arguments: Any, **named: Any) -> Any:
-        __tracebackhide__ = True  # pytest shows the line of the test
         if method == "prompt.answer":  # of the client itself, after an answer
             return super().request(method, *arguments, **named)
         self.person.problem = None  # of an earlier request
@@ -196,7 +195,7 @@ class PersonsClient(Client):
             problem, self.person.problem = self.person.problem, None
             if problem:
                 raise problem from error
-            raise error.with_traceback(None) from None
+            raise
 
 
 class Einlass:
@@ -209,16 +208,13 @@ class Einlass:
         self.addresses: Mapping[str, str] = ready["addresses"]
         self.person = Person()
         self._clients: List[Client] = []
-        self._advanced = 0
 
     def client(self, application: str = "test", *kinds: str, **params: Any) -> Client:
         """Returns a client that has introduced itself as this application, and whose prompts the person answers."""
-        client = PersonsClient([find_einlass(), "--test"], prompts=self.person.prompts(*kinds))
+        client = PersonsClient(prompts=self.person.prompts(*kinds))
         client.person = self.person
         self._clients.append(client)
         client.initialize(application, **params)
-        if self._advanced:
-            client.request("test.advanceClock", {"seconds": self._advanced})
         return client
 
     def sign_in(self, provider: str, application: str = "test", **params: Any) -> str:
@@ -226,14 +222,6 @@ class Einlass:
         with self.client(application) as client:
             result = client.request("accounts.signIn", {"provider": provider, **params})
         return str(result["account"])
-
-    def advance(self, seconds: int) -> None:
-        """Lets so many seconds pass at the providers and in each einlass of `client`, so that tokens end."""
-        self._advanced += seconds
-        self.change({"clockOffsetSeconds": self._advanced})
-        for client in self._clients:
-            if client.process.poll() is None:
-                client.request("test.advanceClock", {"seconds": seconds})
 
     def change(self, state: Mapping[str, Any]) -> None:
         """Changes the state of the sandbox by a merge patch: `einlass-sandbox --help`. Raises ValueError for a patch

@@ -166,24 +166,6 @@ def test_a_program_gets_a_token_until_the_provider_fails(einlass):
             tokens.token(address)
 
 
-def test_a_token_ends_and_is_renewed_as_long_as_the_provider_agrees(einlass):
-    account = einlass.sign_in("gitlab")
-    with einlass.client() as client:
-        first = client.request("credentials.get", {"account": account})["credential"]
-        assert client.request("credentials.get", {"account": account})["credential"]["token"] == first["token"]
-        einlass.advance(7200)
-        second = client.request("credentials.get", {"account": account})["credential"]
-        assert second["token"] != first["token"] and second["expiresAt"] >= first["expiresAt"] + 7200
-    with einlass.client() as later:  # its clock has moved too
-        assert later.request("credentials.get", {"account": account})["credential"]["token"] == second["token"]
-        einlass.change({"faults": {"down": {"answer": "status", "status": 503}}})
-        einlass.advance(7200)
-        with pytest.raises(EinlassError) as failure:
-            later.request("credentials.get", {"account": account})
-    shown = [entry for entry in failure.traceback if not entry.ishidden(failure)]
-    assert len(shown) == 1, "the test's own line alone"
-
-
 def test_no_real_browser_is_started(einlass):
     assert "DISPLAY" not in os.environ and "WAYLAND_DISPLAY" not in os.environ
 '''
